@@ -19,16 +19,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.fillers import padding
-from bench.recall_data import Held, Life, Question, read
+from bench.recall_data import Held, Life, Question, padding, read
 from bench.table import show
 from core.clock import SystemClock
-from core.memory import acceptance
-from core.memory.acceptance import FILE, Acceptance, fitted, leads
-from core.memory.embedding import Embedding
-from core.memory.indexes import Indexes
+from core.memory import search
+from core.memory.embedding import Embedding, Indexes
 from core.memory.memories import Memories
-from core.memory.search import COSINE_WEIGHT, PARTS_WEIGHT
+from core.memory.search import COSINE_WEIGHT, PARTS_WEIGHT, WEIGHTS, Acceptance, fitted, leads
 from core.memory.user_memory import UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
@@ -213,7 +210,7 @@ async def _build() -> None:
         by_vectors=fitted(by_vectors, right),
         by_words=fitted(by_words, worded),
     )
-    path = Path(acceptance.__file__).with_name(FILE)
+    path = Path(search.__file__).with_name(WEIGHTS)
     np.savez_compressed(
         path,
         digest=np.array(digest(embedder.space)),

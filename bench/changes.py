@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import table
-from bench.fillers import notes
+from bench.recall_data import notes
 from core.library import open_memory
 from core.limited import LimitedMind
 from core.memory.relation import Relation
 from core.providers.usem3 import Usem3Embedder
-from core.text.bindings import bindings
 from core.text.language import choose
+from core.text.senses import bindings
 from core.text.unicode import flat
 from core.types import SURE, Locale, MemoryDraft, MemoryKind
 from tests.fakes.house import ANA, House

@@ -19,13 +19,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from bench.model_server import FIRST_TOKEN_S, PACED, SECOND, SECOND_S, TOKENS_A_S, serving, tokens
-from bench.sensible_model import HELLO, LONG, SCENARIOS, TOLD
+from bench.model_server import (
+    FIRST_TOKEN_S,
+    HELLO,
+    LONG,
+    PACED,
+    SCENARIOS,
+    SECOND,
+    SECOND_S,
+    TOKENS_A_S,
+    TOLD,
+    serving,
+    tokens,
+)
 from bench.table import show
 from bot.settings.settings import load
 from core.clock import SystemClock
-from core.features.access.people import Person as Known
 from core.features.access.storage import People
+from core.features.access.storage import Person as Known
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.e2e.command import Running, start

@@ -15,8 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.model_server import PACED, Counted, calls_since, serving
-from bench.sensible_model import SCENARIOS, Scenario, talk
+from bench.model_server import PACED, SCENARIOS, Counted, Scenario, calls_since, serving, talk
 from bench.table import show
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot

@@ -22,7 +22,7 @@ import numpy as np
 
 from bench.table import show
 from core.clock import SystemClock
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.search import parts
 from core.ports import Embedder

@@ -2,7 +2,7 @@
 
 --data PATH        a file of lives or of talks (bench/recall_data.py tells the forms) instead of this project's sets
 --bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
---sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
+--sizes N,N        memories a person: those of the life, padded (bench/recall_data.py) or chosen; 20,200,1000,5000
 
 All goes through the door of the house: people save, and search, in a real database with the real embedder. R@1: the
 first memory is right; R@5 and R@10: the share of the right ids among the first 5 and 10; MRR: one over the place of the
@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bench.fillers import padding
-from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
+from bench.recall_data import ADVERSARIAL, Held, Life, Question, padding, read
 from bench.table import show
 from core.clock import SystemClock
 from core.library import new_search
@@ -38,8 +37,8 @@ from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.text.bindings import bindings as own_bindings
-from core.text.past import asks_past
+from core.text.pointing import asks_past
+from core.text.senses import bindings as own_bindings
 from core.text.unicode import one_line
 from core.text.words import folded_words
 from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Final
 
-from bot.version import version_line
+from bot.program import version_line
 
 _OWNER_ONLY: Final = 0o077
 """The umask: files that we, a library or a child make are 0600 and folders 0700, whatever the shell's umask is."""

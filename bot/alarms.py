@@ -1,22 +1,29 @@
-"""Watch the disk and the database server while the bot runs, and tell of a start that failed."""
+"""Watch the disk and the database server while the bot runs, tell of a start that failed, and send alarms to ALERT_URL.
+
+ALERT_URL is a webhook or e-mail: it works without any chat platform.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable
+import smtplib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from email.message import EmailMessage
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final, TypeAlias
+from urllib.parse import SplitResult, unquote, urlsplit
 
-from bot.alert_url import poster
-from bot.background import background
-from bot.container import restart_command
-from bot.settings.settings import Settings
+from bot.program import restart_command
+from bot.settings.settings import Settings, query
 from bot.wiring import App
 from core.delivery.alerts import Post
 from core.errors import BotError, ConfigError, StorageDown, StorageError
+from core.tasks import background
 from core.text.catalogue import filled, text
 from core.types import Locale, Localized
 
@@ -30,6 +37,11 @@ _DISK: Final = "disk-low"
 _ENOUGH: Final = 1.1  # over only when a tenth more is free than the limit, so that it does not flap about it
 _MEGABYTE: Final = 1_000_000
 _LAST_NOTICES_S: Final = 5.0
+
+TIMEOUT_S: Final = 20.0
+"""How long a post to ALERT_URL may take."""
+
+_MAX_SUBJECT_CHARS: Final = 100
 
 FreeBytes: TypeAlias = Callable[[Path], int]
 
@@ -134,6 +146,65 @@ async def _watch_disk(app: App, free_bytes: FreeBytes) -> None:
             elif free >= limit * _ENOUGH:
                 alerts.over(_DISK, filled(DISK_OK, **words))
         await app.clock.sleep(LOOK_EACH_S)
+
+
+def poster(url: str) -> Callable[[str], Awaitable[bool]]:
+    """Return the function that sends a text to the address once and tells whether it was taken."""
+    parts = urlsplit(url.strip())
+    send = _mail if parts.scheme in {"smtp", "smtps"} else _webhook
+
+    async def post(text: str) -> bool:
+        try:
+            await send(parts, text)
+        except (OSError, TimeoutError, ValueError, smtplib.SMTPException) as error:
+            _log.warning("ALERT_URL took no alarm", extra={"error": type(error).__name__})  # the rest may hold secrets
+            return False
+        return True
+
+    return post
+
+
+async def _webhook(parts: SplitResult, text: str) -> None:
+    import aiohttp  # loaded by the first alarm, not by the start
+
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+            session.post(parts.geturl(), json={"text": text}, allow_redirects=False) as answer,
+        ):
+            status = answer.status
+    except aiohttp.ClientError as error:
+        raise OSError(type(error).__name__) from None
+    if status >= HTTPStatus.MULTIPLE_CHOICES:
+        raise ValueError(status)
+
+
+async def _mail(parts: SplitResult, text: str) -> None:
+    await asyncio.to_thread(_send_mail, parts, text)
+
+
+def _send_mail(parts: SplitResult, text: str) -> None:
+    """Send an e-mail. A password is sent over TLS only; without one, smtp:// is a relay that asks for none."""
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    to = query(parts, "to")
+    message = EmailMessage()
+    message["Subject"] = f"Elefante: {text.strip().splitlines()[0][:_MAX_SUBJECT_CHARS]}"
+    message["From"] = query(parts, "from") or (user if "@" in user else to.partition(",")[0])
+    message["To"] = to
+    message.set_content(text)
+    context = ssl.create_default_context()
+    host, port = parts.hostname or "", parts.port or 0
+    if parts.scheme == "smtps":
+        server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)
+    else:
+        server = smtplib.SMTP(host, port, timeout=TIMEOUT_S)
+    with server:
+        if user:
+            if parts.scheme == "smtp":
+                server.starttls(context=context)
+            server.login(user, password)
+        server.send_message(message)
 
 
 DISK_LOW = text("alerts.disk_low")

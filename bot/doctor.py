@@ -17,16 +17,15 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import SecretStr
 
-from bot import extras
-from bot.lost_data import check_not_lost, damaged
+from bot.data_folder import check_not_lost, damaged
 from bot.models.chains import Chains, build_embedder
 from bot.models.health import ModelHealth
 from bot.models.hot import prove
-from bot.models.metering import Meter
+from bot.models.metering import Meter, Prices, prices_of
 from bot.models.presets import PROVIDERS, Mode
-from bot.models.prices import Prices, prices_of
-from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
+from bot.program import EXTRAS, OCR, is_installed
+from bot.run import origins
 from bot.sealing import key_path, sealing_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings, unknown_settings
@@ -96,7 +95,7 @@ async def check(settings: Settings) -> Document:
             if settings.engine != "postgres":  # there the server searches
                 findings.append(await _tried("index", partial(_index, app)))
             findings.append(_finding("models", _models(app)))
-            findings.append(_finding("extras", extras.told(settings)))
+            findings.append(_finding("extras", told_extras(settings)))
     except BotError as error:
         findings.append(_finding("start", str(error), ok=False))
     return {"ok": all(finding["ok"] for finding in findings), "findings": findings}
@@ -251,6 +250,27 @@ def _models(app: App) -> str:
     )
 
 
+def told_extras(settings: ModelSettings) -> str:
+    """Return, in a line, which extras are here, and what becomes of pictures and recordings."""
+    here = ", ".join(filter(is_installed, EXTRAS)) or "none"
+    pictures = [
+        *(["shown to the model"] if _sees(settings) else []),
+        *(["their words are read"] if is_installed(OCR) else []),
+    ]
+    said = " and ".join(pictures) or "asked about (elefante[ocr] reads the words on them)"
+    name = settings.transcription()
+    heard = f"written down by {name}" if name else "not heard (MODEL_TRANSCRIPTION)"
+    return f"extras here: {here}; pictures: {said}; recordings: {heard}"
+
+
+def _sees(settings: ModelSettings) -> bool:
+    """Return whether the first model of the chat takes pictures."""
+    name = settings.chain(Mode.CHAT)[0]
+    if name.provider == LIMITED:
+        return False
+    return PROVIDERS[name.provider].pictures if settings.model_pictures is None else settings.model_pictures
+
+
 def render_check(document: Document) -> str:
     """Return the findings, one a line."""
     return "\n".join(f"{'ok  ' if f['ok'] else 'FAIL'}  {f['name']:<9} {f['detail']}" for f in document["findings"])
@@ -273,7 +293,7 @@ async def examine(settings: Settings) -> Document:
         *await _running(settings),
         *platforms,
         *report["findings"],
-        {"mode": "extras", "ok": True, "said": extras.told(settings)},
+        {"mode": "extras", "ok": True, "said": told_extras(settings)},
         *_unpriced(settings, prices),
     ]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}

@@ -10,25 +10,26 @@ import os
 import signal
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from adapters.running import Backoff, until
 from bot.alarms import tell_start_failed, watching
-from bot.background import background
-from bot.data_folder import daily_backups
-from bot.logs import to_stderr
-from bot.lost_data import go_on_anyway
-from bot.origins import models_line, origins
+from bot.data_folder import daily_backups, go_on_anyway
+from bot.logs import LOG_FILE, to_stderr
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings.env_file import env_path
+from bot.settings.models import LIMITED
 from bot.settings.settings import Settings, unknown_settings
 from bot.status_file import RUN, StatusReport
 from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_up
 from core.clock import SystemClock
 from core.errors import BotError, ClaimLost, ConfigError, InputError, StorageDown, StorageError
+from core.models import Models
 from core.ports import Clock
+from core.tasks import background
 
 if TYPE_CHECKING:
     from bot.metrics import MetricsServer, Readings
@@ -276,6 +277,30 @@ async def _go_on(app: App, thread_id: str) -> None:
         await app.conversations.open(console.conversation(app.settings.console_owner), name)
     except InputError as error:
         raise ConfigError("--thread" if thread_id else "DEFAULT_THREAD", str(error)) from None
+
+
+def origins(settings: Settings) -> list[str]:
+    """Return the lines that say which version runs, on which settings file, data folder, log and platforms."""
+    path = env_path()
+    file = f"settings in {path}" if path.exists() else f"settings of the environment, there is no {path}"
+    data = "nothing is written to the disk" if settings.in_memory else f"data in {settings.data_dir}"
+    log = "no log" if settings.log_folder is None else f"log {settings.log_folder / LOG_FILE}"
+    if settings.log_to == "stderr":
+        log = "log on standard error"
+    chosen = [name for name, platform in PLATFORMS.items() if platform.enabled(settings)]
+    return [
+        f"version {metadata.version('elefante')}, {file}",
+        f"{data}, {log}",
+        f"platforms: {', '.join(chosen) or 'none'}",
+    ]
+
+
+def models_line(models: Models) -> str:
+    """Return the line that says which models are in place."""
+    names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
+    if all(name.startswith(LIMITED) for name in names):
+        return "models: none, limited mode without a language model; `elefante doctor` checks platforms and models"
+    return f"models: {', '.join(names)}; `elefante doctor` checks platforms and models"
 
 
 @contextmanager

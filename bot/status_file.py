@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from adapters.running import until
-from bot.background import background
 from bot.data_folder import DataFolder
 from bot.sealing import sealing_of
 from bot.settings.settings import Settings
@@ -25,9 +24,10 @@ from bot.wiring import App
 from bot.workers import process_name
 from core.delivery.alerts import KEPT_AS, Alarms, open_alarms, read_alarms
 from core.errors import StorageError
-from core.features.admin.platforms import Link
+from core.features.admin.machine import Link
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
+from core.tasks import background
 from core.types import Locale
 
 Document: TypeAlias = dict[str, Any]

@@ -15,7 +15,7 @@ from bot.logs import strike_out
 from bot.platforms import Platform, Start
 from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError
-from core.features.admin.platforms import Link, PlatformState, span
+from core.features.admin.machine import Link, PlatformState, span
 from core.text.catalogue import filled, text
 from core.types import Locale, Localized
 

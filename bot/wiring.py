@@ -17,17 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
-from bot.background import background
-from bot.conversion import finish as finish_conversion
-from bot.data_folder import ConsoleHistory, DataFolder, ServerCopies, upkeep
-from bot.extras import OCR, is_installed
+from bot.data_folder import ConsoleHistory, DataFolder, ServerCopies, check_not_lost, damaged, upkeep
 from bot.logs import open_machine
-from bot.lost_data import check_not_lost, damaged
 from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
 from bot.models.metering import counting
-from bot.sealing import sealing_of
+from bot.program import OCR, is_installed
+from bot.sealing import finish_conversion, sealing_of
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from bot.workers import open_worker
@@ -53,7 +50,7 @@ from core.features.ledger.chart import draw
 from core.features.ledger.storage import Ledger
 from core.features.links.storage import LinkCodes
 from core.features.preferences.storage import PreferenceStore
-from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import Erasure
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool
@@ -78,7 +75,7 @@ from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
-from core.tasks import first_of
+from core.tasks import background, first_of
 from core.text.catalogue import sentences
 from core.text.replies import means_undo
 from core.times.grammar import find_time

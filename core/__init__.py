@@ -9,9 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.history.chat_history import ChatHistory
     from core.history.tokens import known_window, tokenizer_of
-    from core.history.window import HistoryLimits
+    from core.history.window import ChatHistory, HistoryLimits
     from core.library import open_conversation, open_memory
     from core.stores import MessageStore
     from core.types import Message, MessageRole
@@ -29,7 +28,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "ChatHistory": "core.history.chat_history",
+    "ChatHistory": "core.history.window",
     "HistoryLimits": "core.history.window",
     "Message": "core.types",
     "MessageRole": "core.types",

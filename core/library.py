@@ -20,7 +20,7 @@ from core.files.port import FileStore
 from core.history.conversation import Conversation, Conversations
 from core.history.window import HistoryLimits
 from core.history.withholding import Redaction
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import UNDO_WITHIN, Memories
 from core.memory.user_memory import UndoResult, UserMemory
 from core.ports import Clock, Embedder, VectorIndex
@@ -31,7 +31,7 @@ from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.stores import ChangeContext, HistoryStore, MessageStore, VectorSearch
-from core.text.bindings import bindings as bindings_of
+from core.text.senses import bindings as bindings_of
 from core.text.unicode import clean
 from core.threads import Transition
 from core.types import (

@@ -1,4 +1,5 @@
-"""Run works side by side, in a group that outlives their failures, within a time, or outside the event loop.
+"""Run works side by side, for as long as a block runs, in a group that outlives their failures, within a time, or in a
+thread.
 
 A work knows the turn that it is done for (`Trace`): a context variable, which its tasks inherit.
 """
@@ -7,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -150,6 +151,18 @@ async def aside(chars: int, work: Callable[[], _Result]) -> _Result:
     except asyncio.CancelledError:
         await asyncio.wait({working})
         raise
+
+
+@asynccontextmanager
+async def background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run `work` in a task of its own; leaving the block cancels it, and waits until it has ended."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 class Phase(StrEnum):

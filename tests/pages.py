@@ -17,19 +17,19 @@ from pathlib import Path
 import typer
 from typer.core import TyperGroup
 
+from adapters.console import PipeChannel
 from adapters.console.channel import Layout
 from adapters.console.output import Output
 from adapters.console.person import TerminalUser
-from adapters.console.pipe import PipeChannel
 from bot.cli.main import app
 from bot.cli.think import StoppedClock
 from bot.models.presets import PROVIDERS, SUGGESTED, example
-from bot.settings.env_example import render
 from bot.settings.settings import load
 from bot.wiring import build
 from core.answering.chatbot import ChatBot
 from core.commands.command import Command
 from core.types import Locale
+from tests.env_example import render
 from tests.fakes.commands import COMMANDS, VERBS
 
 ROOT = Path(__file__).parents[1]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import ALLOWED, Decision, DecisionKind
 from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House

@@ -12,11 +12,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from adapters.console import files
 from adapters.console.output import Buttons, Output, clusters, memory_line, printable
+from adapters.console.person import copy_file, handed_over
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
-from core.text.tables import without_tables
+from core.text.markdown import without_tables
 from core.types import Modal
 
 _MARKS = re.compile(r"\*\*(?=\S)(?P<bold>[^*]+?)(?<=\S)\*\*|`(?P<code>[^`]+)`")
@@ -166,7 +166,7 @@ class ConsoleChannel(Channel):
         """Write a message below the last one; of a file, its path."""
         self._posts += 1
         if shown.files:
-            shown = await files.handed_over(shown, self._exports)
+            shown = await handed_over(shown, self._exports)
         handle = str(self._posts)
         if self._above is not None:
             await self._print_above(shown)
@@ -200,7 +200,7 @@ class ConsoleChannel(Channel):
 
     async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
         """Copy a file that was sent."""
-        await asyncio.to_thread(files.read, handle, max_bytes, into)
+        await asyncio.to_thread(copy_file, handle, max_bytes, into)
 
     @contextmanager
     def printing_above(self, above: Above) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""The settings of the Discord adapter, as `bot/settings/discord.py` fills them in."""
+"""The settings of the Discord adapter, as `bot/settings/platforms.py` fills them in."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord.attachment import with_message
+from adapters.discord.api import with_message
 from adapters.discord.room import PLATFORM, Room, groups_of, handle_of, title_of
 from adapters.running import display_name, handle_for, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker

@@ -16,8 +16,7 @@ import discord
 
 from adapters.running import AGAIN, spelled_out
 from core.outgoing import Button, File, OutgoingMessage
-from core.text.markdown import TIME_LINK, outside_code
-from core.text.tables import without_tables
+from core.text.markdown import TIME_LINK, outside_code, without_tables
 from core.text.unicode import one_line
 from core.types import MemoryNote, Modal
 

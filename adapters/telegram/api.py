@@ -28,15 +28,12 @@ from telegram.error import (
     TelegramError,
 )
 
-from adapters.downloading import download
-from adapters.running import REFUSED_S, Backoff, Lately, named_on
-from adapters.telegram.attached import PLATFORM
+from adapters.running import REFUSED_S, Backoff, Lately, download, named_on
+from adapters.telegram.attachments import PLATFORM, Form, Item, first_form, has_next, prepared, send
 from adapters.telegram.failure import MALFORMED, Unchanged, Unreadable, failed, refused, seconds
-from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
-from adapters.telegram.sending import Form, Item, first_form, has_next, prepared, send
-from adapters.telegram.state import State
+from adapters.telegram.state import Hearing, State, Where
 from core.errors import (
     ChannelBusy,
     ChannelDown,

@@ -30,9 +30,9 @@ from telegram.constants import ReactionEmoji
 
 from adapters.running import AGAIN, display_name, without_mention
 from adapters.telegram.api import ephemeral_id
-from adapters.telegram.attached import CUT_UNITS, PLATFORM, attached
-from adapters.telegram.heard import HeardMessage
-from adapters.telegram.keyboard import Pressed
+from adapters.telegram.attachments import CUT_UNITS, PLATFORM, attached
+from adapters.telegram.markup import Pressed
+from adapters.telegram.state import HeardMessage
 from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention

@@ -26,10 +26,9 @@ from telegram import (
 
 from adapters.running import NOT_YOURS, Session, display_name
 from adapters.telegram.api import Place, TelegramApi, ephemeral_id
-from adapters.telegram.attached import PLATFORM
-from adapters.telegram.channel import DraftChannel, TelegramChannel
+from adapters.telegram.attachments import PLATFORM
+from adapters.telegram.channel import DraftChannel, TelegramChannel, WhisperChannel
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
     answers,
     asked_in,
@@ -49,10 +48,9 @@ from adapters.telegram.listener import (
     unseen_in,
     unseen_replaced,
 )
-from adapters.telegram.markup import style
+from adapters.telegram.markup import pressed, stop_keyboard, style
 from adapters.telegram.pacer import Priority
 from adapters.telegram.state import State
-from adapters.telegram.whisper import WhisperChannel
 from core.commands.menu import DISLIKED
 from core.delivery.view import until_done
 from core.enclosures import QuoteKind

@@ -7,14 +7,13 @@ import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final
 
 import typer
 
 from bot.archive import FILES_ASIDE, Contents, given_settings, pack, unpack
-from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
-from bot.data_folder import DUMP, DataFolder, copied_by_server, put_back_by_server
-from bot.lost_data import known_marks
+from bot.cli.shell import Document, JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
+from bot.data_folder import DUMP, DataFolder, copied_by_server, known_marks, put_back_by_server
 from bot.sealing import check_opens, key_path, mark_of, sealing_of
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
@@ -82,8 +81,6 @@ def migrate_(as_json: JsonOption = False) -> None:
         done = migrate(load_settings(stored=False))
     show(done, as_json=as_json, plain=render)
 
-
-Document: TypeAlias = dict[str, Any]
 
 _MIB: Final = 1 << 20
 _LOCKED_FOR_S: Final = 60.0  # another migration is waited for

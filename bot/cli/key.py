@@ -6,21 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from bot.cli.move_storage import progress
-from bot.cli.setup import write_settings
-from bot.cli.shell import JsonOption, YesOption, confirm, load_settings, show
-from bot.conversion import convert
+from bot.cli.shell import Document, JsonOption, YesOption, confirm, load_settings, show
+from bot.cli.storage import progress
 from bot.data_folder import DataFolder
-from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, refuse_copied, required_keys
-from bot.settings.env_file import env_path
+from bot.sealing import KEY, KEYS, PROTECTS, convert, key_path, make_key, mark_of, refuse_copied, required_keys
+from bot.settings.env_file import env_path, write_settings
 from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, StorageError
-from core.features.privacy.erasure import keys_of
+from core.features.privacy.forget import keys_of
 from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened
@@ -32,7 +30,6 @@ from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_schema import translated
 
-Document: TypeAlias = dict[str, Any]
 Stream: TypeAlias = Callable[..., Iterable[Row]]
 
 _LOST: Final = (

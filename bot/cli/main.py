@@ -16,22 +16,20 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from bot.cli.as_person import as_
 from bot.cli.backup import backup_, migrate_, restore_
 from bot.cli.key import app as key_app
-from bot.cli.move_storage import move_storage_
-from bot.cli.people import users_app
-from bot.cli.personal import export_, forget_, import_
-from bot.cli.reindex import reindex_
+from bot.cli.people import export_, forget_, import_, users_app
 from bot.cli.service import app as service_app
 from bot.cli.setup import setup_
 from bot.cli.shell import JsonOption, load_settings, show
 from bot.cli.shell import run as run_now
-from bot.cli.status import status_
-from bot.cli.think import think_
+from bot.cli.storage import move_storage_, reindex_
+from bot.cli.think import as_, think_
 from bot.cli.update import update_
 from bot.cli.usage import usage_
-from bot.version import version_line
+from bot.program import version_line
+from bot.settings.settings import load
+from core.clock import SystemClock
 from core.errors import BotError, ConfigError
 
 app = typer.Typer(
@@ -115,7 +113,27 @@ def run(anyway: AnywayOption = False) -> None:
 
 
 app.command("as")(as_)
-app.command("status")(status_)
+
+
+@app.command()
+def status(as_json: JsonOption = False) -> None:
+    """Say whether the bot runs, every platform is connected and no alarm stops answers; exit 1 if not.
+
+    Over PostgreSQL: of all workers.
+
+    Example: elefante status --json
+    """
+    from bot.status_file import render, status_of
+
+    settings = load()  # opens neither folder nor log: a health check of another process changes nothing
+    if settings.in_memory:
+        raise ConfigError("STORAGE_URL", "nothing is stored with memory:, so a running bot tells nothing of itself")
+    report = run_now(status_of(settings, SystemClock().now()))
+    show(report, as_json=as_json, plain=render)
+    if not report["ok"]:
+        raise typer.Exit(1)
+
+
 app.command("think")(think_)
 
 

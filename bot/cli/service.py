@@ -19,8 +19,8 @@ from typing import Annotated, Final
 import typer
 
 from bot.cli.shell import YesOption, confirm, load_settings
-from bot.container import in_container
 from bot.platforms import PLATFORMS
+from bot.program import in_container
 from bot.settings.env_file import VARIABLE, env_path
 from bot.settings.settings import Settings, without_settings
 from core.errors import BotError, ConfigError

@@ -6,7 +6,6 @@ import asyncio
 import os
 import secrets
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
@@ -19,12 +18,11 @@ from pydantic import SecretStr
 
 from bot import logs
 from bot.cli.service import install_
-from bot.conversion import convert
 from bot.doctor import ask_models
 from bot.models.presets import PROVIDERS, SUGGESTED, Mode, example
 from bot.platforms import PLATFORMS, NobodyAnswered, Platform, about, claim_link
-from bot.sealing import KEY, PROTECTS, key_path, make_key, refuse_copied, required_keys
-from bot.settings.env_file import env_path
+from bot.sealing import KEY, PROTECTS, convert, key_path, make_key, refuse_copied, required_keys
+from bot.settings.env_file import env_path, write_settings
 from bot.settings.models import model_name
 from bot.settings.settings import Settings, load, unknown_settings
 from core.errors import BotError, ConfigError, KeyRejected, ModelUnknown, ProviderDown
@@ -373,35 +371,3 @@ def _needed(failed: Mapping[str, Any], settings: Settings) -> str:
 async def _within(patience_s: float, work: Coroutine[Any, Any, Answer]) -> Answer:
     async with asyncio.timeout(patience_s):
         return await work
-
-
-def write_settings(env: Path, values: Mapping[str, str]) -> None:
-    """Set lines of the settings file, all or none, readable by its owner only; the other lines stay.
-
-    Raises:
-        ConfigError: a value is none that one line can hold.
-        BotError: the file cannot be written.
-    """
-    for name, value in values.items():
-        if not value.isprintable() or (" " in value and name != "MODEL"):
-            raise ConfigError(name, "there is a space or an invisible character in it; copy it again")
-    path = env.resolve()  # the file may be a link
-    if path.exists() and not path.is_file():
-        raise BotError(f"{env} is no file that settings can be written into")
-    aside = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=".env-")  # readable by its owner only
-        aside = Path(made)
-        os.close(descriptor)
-        if path.exists():
-            aside.write_bytes(path.read_bytes())
-        for name, value in values.items():
-            dotenv.set_key(aside, name, value, quote_mode="never")
-        aside.chmod(0o600)
-        aside.replace(path)
-    except OSError as error:
-        raise BotError(f"{env} cannot be written: {error.strerror}") from error
-    finally:
-        if aside is not None:
-            aside.unlink(missing_ok=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -19,6 +19,9 @@ from core.errors import BotError, ConfigError
 from core.types import UserKey
 
 Answer = TypeVar("Answer")
+
+Document: TypeAlias = dict[str, Any]
+"""What a verb did or found, as JSON prints it."""
 
 NewFile = Annotated[Path | None, typer.Argument(help="A file that is not there yet. Default: one named by the time.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
@@ -72,7 +75,7 @@ def run(work: Coroutine[Any, Any, Answer]) -> Answer:
     return asyncio.run(work)
 
 
-def show(document: Mapping[str, Any], *, as_json: bool, plain: Callable[[Any], str]) -> None:
+def show(document: Document, *, as_json: bool, plain: Callable[[Any], str]) -> None:
     """Print a document: as JSON for a program, or as `plain` renders it for a person."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) if as_json else plain(document))
     sys.stdout.write("\n")

@@ -1,29 +1,37 @@
-"""`elefante think`: say messages in the open conversation, on a copy of the data in RAM, and show what came of each."""
+"""`elefante think` and `elefante as`: say messages on a copy of the data in RAM, or a command, for a person.
+
+What is shown of the answer is collected, and printed here: nothing is written into their chat.
+"""
 
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
-from bot.cli.collecting import CollectingChannel, buttons, said_by
-from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
+from bot.cli.shell import Document, JsonOption, UserOption, load_settings, person, run, show
 from bot.settings.settings import Settings
 from bot.wiring import App, build, warm_embedder
 from core.actions.proposal import PROPOSALS
 from core.answering.chatbot import ChatBot
+from core.answering.opening import Opening
 from core.answering.turn import Turn
 from core.clock import SystemClock
+from core.commands.command import Request
+from core.delivery.view import View
 from core.dialogue import Step
 from core.errors import ConfigError
-from core.outgoing import OutgoingMessage
-from core.ports import Clock
-from core.types import Incoming, JSONValue, MemoryHit, Message, UserKey
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel, Clock
+from core.types import ChatKey, Incoming, JSONValue, MemoryHit, Message, Modal, Role, ThreadStatus, UserKey
+
+_ME = "me"
 
 
 def think_(
@@ -48,6 +56,108 @@ def think_(
         show(thoughts[0], as_json=as_json, plain=render)
     else:
         show({"thoughts": thoughts}, as_json=as_json, plain=lambda _: "\n\n".join(map(render, thoughts)))
+
+
+def as_(
+    user: Annotated[str, typer.Argument(metavar="PERSON", help="PLATFORM:ID, or me: you, in the terminal.")],
+    command: Annotated[str, typer.Argument(help="A command of the chat, in quotes; /help lists them.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Give a command of the chat for a person, and print what they would read.
+
+    It is given in private, in the conversation that they used last. What is asked back is answered by the command of a
+    button, which stands beside it. Nothing is written into their chat.
+
+    Example: elefante as telegram:123456 "/memories wifi"
+    """
+    loaded = load_settings()
+    whose = person("" if user == _ME else user, loaded)
+    show(run(obey(loaded, whose, command)), as_json=as_json, plain=render_answers)
+
+
+@dataclass(slots=True)
+class CollectingChannel(Channel):
+    """A channel without a screen, which collects what is shown, and the status lines."""
+
+    limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=0.0))
+    statuses: list[str] = field(default_factory=list)
+    shown: dict[str, OutgoingMessage] = field(default_factory=dict)
+
+    def measure(self, text: str) -> int:
+        """Return the number of code points."""
+        return len(text)
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Collect a message."""
+        handle = str(len(self.shown))
+        await self.edit(handle, shown)
+        return handle
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+        """Collect a message that replaced another."""
+        self.shown[handle] = shown
+        if shown.modal is Modal.TEXT_FOR_REPLACE and shown.text not in self.statuses[-1:]:
+            self.statuses.append(shown.text)
+
+    @property
+    def stays(self) -> Sequence[OutgoingMessage]:
+        """What the person sees in the end."""
+        return [each for each in self.shown.values() if each.stays]
+
+
+async def said_by(app: App, text: str, user: UserKey) -> Incoming:
+    """Return the text as a message in the conversation that the person used last, or in a first one."""
+    from adapters import console  # this loads prompt_toolkit
+
+    settings, store = app.settings, app.conversations.store
+    said = Incoming(ChatKey(user.platform, user.user), user, "", uuid.uuid4().hex, text, app.clock.now())
+    if user.platform == console.PLATFORM:
+        language = settings.locale.value if settings.locale else console.system_language()
+        chat = console.conversation(user).chat
+        return replace(said, chat=chat, language=language, user_name=user.user, thread_id=settings.default_thread)
+    threads = [each for each in await store.threads(user) if each.status is ThreadStatus.ACTIVE]
+    if not threads:
+        return said
+    newest = await store.tail(threads[0].id, 1)
+    return replace(said, chat=threads[0].conversation.chat, private=not any(each.room for each in newest))
+
+
+def buttons(shown: OutgoingMessage) -> list[JSONValue]:
+    """Return the buttons of a message, each with the command that it says."""
+    return [{"label": each.label, "command": each.command} for each in (*shown.menu, *shown.choices)]
+
+
+async def obey(settings: Settings, user: UserKey, command: str) -> Document:
+    """Run a command for a person, with their role (without one, a member's), and return what was answered.
+
+    Raises:
+        ConfigError: it is no command.
+    """
+    if not command.startswith("/"):
+        raise ConfigError("as", f"{command!r} is no command; write one such as '/memories', or `elefante think` it")
+    channel = CollectingChannel()
+    async with build(settings) as app:
+        said = replace(await said_by(app, command, user), private=True)
+        arrival = app.parts.services.confirmations.arrived(said.at)
+        turn = await Opening(app.parts).turn(said, View(channel, app.clock), arrival)
+        role = await app.parts.hooks.gate.role_here(said) or Role.MEMBER
+        await app.parts.commands.run(Request(turn, said, role, worker=app.parts.worker), command)
+        await turn.answer.complete()
+        await turn.answer.view.close()
+    answers = [
+        {"text": each.words, "buttons": buttons(each), **({"file": each.files[0].name} if each.files else {})}
+        for each in channel.stays
+    ]
+    return {"user": str(user), "command": command, "answers": answers}
+
+
+def render_answers(document: Document) -> str:
+    """Return the document as text for a person."""
+    lines = []
+    for answer in document["answers"]:
+        lines += [f"📄 {answer['file']}"] if "file" in answer else []
+        lines += [answer["text"], *(f"  [{each['label']}] {each['command']}" for each in answer["buttons"])]
+    return "\n".join(lines)
 
 
 class StoppedClock(SystemClock):

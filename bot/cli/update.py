@@ -15,19 +15,17 @@ import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final
 
 import typer
 
-from bot.cli.shell import JsonOption, busy, load_settings, show
+from bot.cli.shell import Document, JsonOption, busy, load_settings, show
+from bot.program import version_line
 from bot.settings.env_file import PROJECT, VARIABLE, env_path
 from bot.settings.settings import Settings, without_settings
-from bot.version import version_line
 from core.errors import BotError, StorageError
 from core.storage.sqlite_backup import copied, ensure_room
 from core.storage.sqlite_upgrade import Table, tables
-
-Document: TypeAlias = dict[str, Any]
 
 _COPY: Final = "update-try-"
 _LOCK: Final = "requirements.txt"

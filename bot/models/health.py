@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from bot.container import restart_command
 from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS
+from bot.program import restart_command
 from bot.settings.models import LIMITED, ModelSettings
 from core.delivery.alerts import OwnerAlerts
 from core.errors import BadReply, CreditGone, EmptyReply, KeyRejected, ModelUnknown, ProviderBusy, ProviderError

@@ -1,17 +1,18 @@
-"""Find the settings file, and the settings in it or in the environment that do not exist."""
+"""The settings file: where it is, which names in it or in the environment are no settings, and writing into it."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
+import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
 import dotenv
 
-from core.errors import ConfigError
+from core.errors import BotError, ConfigError
 
 VARIABLE: Final = "ELEFANTE_ENV"
 """The variable of the environment that names the settings file."""
@@ -75,3 +76,35 @@ def _shared(name: str, settings: Collection[str]) -> list[str]:
     """Return what a setting of one mode is called since all models share it; nothing for any other."""
     found = _OF_A_MODE.fullmatch(name.upper())
     return [f"MODEL_{found[1]}"] if found and f"MODEL_{found[1]}" in settings else []
+
+
+def write_settings(env: Path, values: Mapping[str, str]) -> None:
+    """Set lines of the settings file, all or none, readable by its owner only; the other lines stay.
+
+    Raises:
+        ConfigError: a value is none that one line can hold.
+        BotError: the file cannot be written.
+    """
+    for name, value in values.items():
+        if not value.isprintable() or (" " in value and name != "MODEL"):
+            raise ConfigError(name, "there is a space or an invisible character in it; copy it again")
+    path = env.resolve()  # the file may be a link
+    if path.exists() and not path.is_file():
+        raise BotError(f"{env} is no file that settings can be written into")
+    aside = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=".env-")  # readable by its owner only
+        aside = Path(made)
+        os.close(descriptor)
+        if path.exists():
+            aside.write_bytes(path.read_bytes())
+        for name, value in values.items():
+            dotenv.set_key(aside, name, value, quote_mode="never")
+        aside.chmod(0o600)
+        aside.replace(path)
+    except OSError as error:
+        raise BotError(f"{env} cannot be written: {error.strerror}") from error
+    finally:
+        if aside is not None:
+            aside.unlink(missing_ok=True)

@@ -7,27 +7,23 @@ import os
 from pathlib import Path
 from types import EllipsisType
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from bot import alert_url
-from bot.settings.discord import DiscordSettings
 from bot.settings.env_file import env_path, existing_env_path, misspelled
-from bot.settings.history import HistorySettings
+from bot.settings.limits import HistorySettings, QuotaSettings
 from bot.settings.models import ModelSettings
-from bot.settings.quotas import QuotaSettings
+from bot.settings.platforms import DiscordSettings, TelegramSettings
 from bot.settings.reminders import ReminderSettings
 from bot.settings.storage import StorageSettings
-from bot.settings.telegram import TelegramSettings
 from core.answering.parts import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
 from core.models import Cycle
-from core.text.language import from_tag
-from core.text.language_names import find_language
+from core.text.language import find_language, from_tag
 from core.threads import THREAD_ID_RULE, is_thread_id
 from core.types import Learn, Locale, UserKey
 
@@ -189,7 +185,7 @@ class Settings(
     @field_validator("alert_url")
     @classmethod
     def _check_alert_url(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and (advice := alert_url.problem(value.get_secret_value())):
+        if value is not None and (advice := _problem_of_address(value.get_secret_value())):
             raise ConfigError("ALERT_URL", advice)
         return value
 
@@ -300,6 +296,27 @@ def _address(written: str) -> tuple[str, int] | None:
     except ValueError:  # no number, or none of a port
         return None
     return (host or "127.0.0.1", port) if port and parts.netloc == parts.geturl()[2:] else None
+
+
+def _problem_of_address(url: str) -> str:
+    """Return what is wrong with an ALERT_URL, as advice; "" if nothing."""
+    advice = "write https://…, or smtps://user:password@host:465/?to=you@example.com"
+    try:
+        parts = urlsplit(url.strip())
+        is_mail = parts.scheme in {"smtp", "smtps"}
+        _ = parts.port
+    except ValueError:
+        return advice
+    if parts.scheme not in {"http", "https"} and not is_mail:
+        return advice
+    if not parts.hostname or (is_mail and "@" not in query(parts, "to")):
+        return advice
+    return ""
+
+
+def query(parts: SplitResult, name: str) -> str:
+    """Return the values of a parameter of an address, separated by commas."""
+    return ",".join(parse_qs(parts.query).get(name, ()))
 
 
 def unknown_settings(path: Path | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 
 from core.memory.timed import end_of
 from core.models import NOT_BRIEF
-from core.text.unicode import clean
+from core.text.unicode import clean, one_line
 from core.types import MemoryDraft, MemoryKind
 
 MAX_DRAFTS = 20
@@ -101,3 +101,11 @@ def to_draft(answer: DraftAnswer, zone: tzinfo) -> MemoryDraft | None:
     if not content or not bindings or len(content) > MAX_CONTENT_CHARS:
         return None
     return MemoryDraft(to_kind(answer.type, content), content, bindings, end_of(answer.until or "", zone))
+
+
+def whole(text: str) -> Sequence[MemoryDraft]:
+    """Return the text split into as many drafts as it takes, each found by its beginning."""
+    parts = [text[at : at + MAX_CONTENT_CHARS].strip() for at in range(0, len(text), MAX_CONTENT_CHARS)]
+    return [
+        MemoryDraft(MemoryKind.TEXT, part, to_bindings([one_line(part, MAX_BINDING_CHARS)])) for part in parts if part
+    ]

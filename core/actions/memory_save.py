@@ -17,17 +17,15 @@ from core.actions.things import nearly_full, put_away, with_things
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
-from core.memory.fact import tells_change
-from core.memory.relation import Relation
-from core.memory.resolve import Compared, Resolved
+from core.memory.relation import Compared, Relation, Resolved
+from core.memory.statement import tells_change
 from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import assertions
-from core.text.ask_back import question_of
-from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
+from core.text.senses import bindings, question_of
 from core.text.unicode import one_line
 from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, MemoryKind, Vector
 

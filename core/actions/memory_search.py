@@ -10,11 +10,11 @@ from core.answering.candidates import CANDIDATE_FLOOR
 from core.answering.prompting import notes_on
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
-from core.memory.asking import search_asked
+from core.memory.timed import search_asked
 from core.tasks import aside
 from core.text import assertions
 from core.text.catalogue import text
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.text.unicode import clean
 from core.types import MemoryHit
 

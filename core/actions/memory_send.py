@@ -20,7 +20,7 @@ from core.errors import ChannelError, ChannelGone
 from core.outgoing import File
 from core.text.catalogue import text
 from core.text.markdown import quoted, verbatim
-from core.text.showing import asks_to_show
+from core.text.pointing import asks_to_show
 from core.text.unicode import one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.types import MemoryItem

@@ -15,13 +15,12 @@ from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileQuotaExceeded, FileTooLarge
 from core.files.passages import MAX_PASSAGES, passages, title
 from core.files.port import LOST
-from core.history.quotes import asks
+from core.history.rendering import asks
 from core.text.assertions import asks_to_save
-from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
-from core.text.pointing import points_at_sent, points_only
-from core.text.showing import asks_to_show
+from core.text.pointing import asks_to_show, points_at_sent, points_only
+from core.text.senses import bindings
 from core.text.unicode import flat, one_line
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal
 

@@ -15,12 +15,12 @@ from typing import Final, Self
 
 from core.errors import BotError
 from core.history.withholding import known, withheld_of
-from core.memory.asking import search_asked, wordings
 from core.memory.memories import Memories
+from core.memory.timed import search_asked, wordings
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
 from core.stores import ChangeContext, Exchange, HistoryStore, Inbox
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.text.unicode import clean
 from core.types import AskedTime, ConversationKey, MemoryHit, Vector, is_said_by_person, room_name
 

@@ -42,12 +42,12 @@ from core.dialogue import Outcome, Prompt, PromptTurn, Step, Task, Tool, ToolCal
 from core.enclosures import QuoteKind
 from core.errors import BadReply, ContextTooLong, EmptyReply, StepwiseOnly
 from core.history.conversation import Context
-from core.history.quotes import asks
+from core.history.rendering import asks
 from core.history.withholding import tells_of
 from core.models import Cycle, adapter_of, choose, parsed, schema_of
 from core.text.catalogue import text
-from core.text.citations import Citations
 from core.text.language import is_foreign
+from core.text.marks import Citations
 from core.text.pointing import points_only
 from core.types import ChangeKind, JSONValue, MemoryItem, MessageRole, Modal
 

@@ -15,8 +15,8 @@ from core.answering.confirmations import Arrival
 from core.answering.incognito import IncognitoTalks
 from core.answering.language_choice import Locales, PreferencesOf
 from core.answering.turn import Services, Turn
+from core.commands.command import CommandTable
 from core.commands.menu import MenuEntry
-from core.commands.table import CommandTable
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.delivery.view import View

@@ -16,9 +16,8 @@ from core.history.rendering import file_blocks, is_withheld, past_words, rendere
 from core.history.tokens import offered
 from core.models import mode_of
 from core.stores import Quoted
-from core.text.citations import not_cited
-from core.text.language_names import english_name
-from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
+from core.text.language import english_name
+from core.text.marks import SUMMARY_MARK, WINDOW_MARK, not_cited, quoted
 from core.text.unicode import one_line
 from core.types import JSONValue, MemoryItem, Message, MessageRole, Modal, OpenQuestion
 

@@ -13,11 +13,9 @@ from typing import Final
 
 from core.enclosures import MAX_QUOTE_CHARS, Quote, QuoteKind, Speaker, cleaned_quotes
 from core.history.conversation import Context
-from core.history.quotes import NOTHING, PastWords
-from core.history.rendering import room_line, room_mark, said_in_room
+from core.history.rendering import NOTHING, PastWords, room_line, room_mark, said_in_room
 from core.stores import Exchange
-from core.text.citations import not_cited
-from core.text.marks import quoted
+from core.text.marks import not_cited, quoted
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.types import MemoryHit, MemoryItem, MemoryKind, Message, is_said_by_person

@@ -15,8 +15,7 @@ from core.dialogue import NOTHING_TO_ADD, Delta, Effect, Finish, Prompt, Stop, T
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.outgoing import Button
 from core.text import assertions
-from core.text.citations import Citations
-from core.text.machine_text import MachineText
+from core.text.marks import Citations, MachineText
 from core.types import Message, MessageRole, OpenQuestion
 
 

@@ -17,18 +17,16 @@ from typing import Any, Final
 
 from core.answering.shown import Shown
 from core.dialogue import Effect
-from core.memory.fact import tells_change
-from core.memory.statement import MeaningfulWord, Statement, read, without
+from core.memory.statement import MeaningfulWord, Statement, read, tells_change, without
 from core.memory.user_memory import UserMemory
 from core.ports import TimeReader
 from core.tasks import aside
 from core.text import assertions
 from core.text.days import day_phrase
-from core.text.language_names import is_named
-from core.text.numbers import in_digits
+from core.text.language import is_named
 from core.text.pointing import points_only
 from core.text.unicode import flat, fold
-from core.text.words import FUNCTION_WORDS, folded_words, same
+from core.text.words import FUNCTION_WORDS, folded_words, in_digits, same
 from core.types import Locale
 
 _NEAR: Final = 0.8

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from core.answering.candidates import Beside, Prefetch
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
+from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
 from core.answering.shown import Shown
 from core.answering.support import Support
 from core.delivery.view import View
@@ -21,10 +22,10 @@ from core.dialogue import ActionInfo, Effect, Outcome, Step, Written, committed,
 from core.errors import ContextTooLong
 from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
-from core.history.quotes import find_quotes
+from core.history.rendering import find_quotes
 from core.history.withholding import tells, tells_of, told_of
-from core.memory.asking import wordings
-from core.memory.profile import Profiles
+from core.memory.memories import Profiles
+from core.memory.timed import wordings
 from core.memory.user_memory import UserMemory
 from core.models import Models
 from core.outgoing import Button, File, OutgoingMessage
@@ -105,6 +106,13 @@ class Person:
     def zone(self) -> tzinfo:
         """The time zone of times that they read."""
         return self.own_zone or self.usual_zone
+
+    @property
+    def why_not_remembering(self) -> Localized | None:
+        """The sentence that says why nothing is remembered of them now; None if it is."""
+        if self.is_incognito:
+            return INCOGNITO
+        return None if self.remembers else NOT_REMEMBERING
 
     @property
     def speaker(self) -> str:

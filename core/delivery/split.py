@@ -18,8 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.text.blocks import Block, open_block
-from core.text.markdown import TIME_LINK
+from core.text.markdown import TIME_LINK, Block, open_block
 
 Measure: TypeAlias = Callable[[str], int]
 """The size of a text as it will be shown, which may differ from its length and need not grow evenly."""

@@ -14,7 +14,7 @@ from core.answering.incognito import IncognitoTalks
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
 from core.answering.turn import Additions, Heard, Services, Turn
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
-from core.commands.table import CommandTable
+from core.commands.command import CommandTable
 from core.features.access.gate import AccessGate, Cards
 from core.features.access.rules import Access
 from core.features.admin.machine import Machine
@@ -23,13 +23,13 @@ from core.features.broadcast.commands import build as broadcast
 from core.features.feature import Contribution, FeatureSettings, Shared, Stores
 from core.features.ledger.admin_usage import build as ledger
 from core.features.links.link import build as links
-from core.features.memories.feature import build as memories
+from core.features.memories.commands import build as memories
 from core.features.preferences.commands import build as preferences
 from core.features.privacy.forget import build as privacy
-from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import build as quotas
+from core.features.quotas.quotas import Allowance
 from core.features.reminders.feature import build as reminders
-from core.features.servers.commands import build as servers
+from core.features.servers import build as servers
 from core.features.threads import build as threads
 from core.features.transfer.import_ import build as transfer
 from core.features.undo import TakesBackMemories
@@ -40,7 +40,7 @@ from core.models import Models
 from core.outgoing import Button
 from core.ports import Clock
 from core.stores import Inbox
-from core.times.reader import TimeWords
+from core.times.said import TimeWords
 from core.types import MemoryItem
 from core.workers.port import Worker
 

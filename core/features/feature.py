@@ -18,18 +18,17 @@ from core.commands.command import Command, Request
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.dialogue import Effect
+from core.features.access.gate import RoomTitles
 from core.features.access.rules import Access
-from core.features.access.titles import RoomTitles
 from core.features.admin.admin import Verb
 from core.features.admin.decide import Decider
-from core.features.admin.decisions import Matter
 from core.features.admin.machine import Machine
 from core.features.admin.names import Names
-from core.features.admin.storage import Decisions
+from core.features.admin.storage import Decisions, Matter
 from core.features.broadcast.storage import Broadcasts
 from core.features.ledger.chart import Draw
 from core.features.links.storage import LinkCodes
-from core.features.pending_input.replies import PendingReplies, QuestionReader
+from core.features.pending_input import PendingReplies, QuestionReader
 from core.features.preferences.storage import PreferenceStore
 from core.features.preferences.timezone import ZoneChange
 from core.features.quotas.quotas import Quotas

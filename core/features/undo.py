@@ -134,7 +134,7 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
 
 async def _tell_whose(request: Request, access: Access, other: UserKey) -> None:
     """Say whose change it is, to who pressed the button below an answer to somebody else."""
-    person = await access.person(other)
+    person = await access.people.find(other)
     names = [*(named(person.name) if person else []), *at_name(await access.handle(other))]
     if names:
         await request.refuse(THEIRS, name=names[0])

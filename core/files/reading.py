@@ -16,8 +16,9 @@ from io import SEEK_END, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
 
+from core.errors import BadReply, ProviderDown
 from core.files import child
-from core.files.port import Content, FileReader, Problem, Reading
+from core.files.port import Content, FileReader, Heard, Problem, Reading, Transcriber
 from core.tasks import aside
 from core.text.unicode import clean
 
@@ -229,3 +230,44 @@ def _reading(fields: dict[str, Any]) -> Reading:
         fields.get("width", 0),
         fields.get("height", 0),
     )
+
+
+SPEECH_WITHIN_S: Final = 300.0
+"""How long a recording may take: on two cores one of about a quarter of an hour."""
+
+_SPEECH_CPU_S: Final = 600
+_SPEECH_MEMORY_BYTES: Final = 3 << 30
+
+
+class WhisperTranscriber(ChildProcess, Transcriber):
+    """Whisper base, its weights inside packages; one recording at a time, nothing is downloaded."""
+
+    name = "whisper:base"
+
+    def __init__(self, *, idle_s: float = IDLE_S) -> None:
+        super().__init__(
+            cpu_s=_SPEECH_CPU_S, within_s=SPEECH_WITHIN_S, idle_s=idle_s, memory_bytes=_SPEECH_MEMORY_BYTES
+        )
+
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
+        """Return what is said; `language` is a tag ("pt-BR") of what is likely spoken, or "", and then it is guessed.
+
+        `heard` is told after each piece of some seconds.
+
+        Raises:
+            ProviderDown: the process ended, or took too long.
+            BadReply: it is no recording.
+        """
+        del media_type  # its bytes tell
+
+        async def note(told: bytes) -> None:
+            if heard is not None:
+                await heard(*json.loads(told))
+
+        answer, problem = await self.ask("speech", content, note, language=language.partition("-")[0].lower())
+        if answer is None:
+            raise ProviderDown(f"{self.name} ended: {problem.value}")
+        match json.loads(answer):
+            case {"text": str(text)}:
+                return clean(text)
+        raise BadReply(f"{self.name} cannot decode the recording")

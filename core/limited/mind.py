@@ -24,7 +24,7 @@ from core.limited.searches import search_queries
 from core.limited.summary import summary
 from core.ports import ChatModel, Embedder
 from core.tasks import aside
-from core.text.bindings import bindings
+from core.text.senses import bindings
 from core.types import JSONValue, MemoryKind, MessageRole, Modal
 
 _SPOKEN: Final = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")

@@ -22,8 +22,7 @@ from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
 from core.tasks import aside
 from core.text.assertions import asks_to_save
-from core.text.past import asks_past
-from core.text.pointing import asks_for_work, points_only
+from core.text.pointing import asks_for_work, asks_past, points_only
 from core.text.senses import MemoryWords, is_kind, senses, subject
 from core.text.subject import asked_words, held_words
 from core.text.unicode import flat

@@ -13,7 +13,7 @@ from core.limited.frames import has
 from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, MessagePart
 from core.limited.scene import Scene
-from core.text.bindings import queries
+from core.text.senses import queries
 from core.text.unicode import clean, one_line
 
 MAX_QUERIES: Final = 8

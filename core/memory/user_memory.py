@@ -9,18 +9,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-import numpy as np
-
 from core.enclosures import Attachment, identities
 from core.files.port import FileStore
-from core.memory import hop
-from core.memory.embedding import Embedding, EmbeddingNormalizer
-from core.memory.relation import Relation
-from core.memory.resolve import NEIGHBOURS, Compared, Resolved, in_time, related
-from core.memory.search import MemoryQuery, Ranking, parts
-from core.memory.subject import of_subject
+from core.memory.embedding import Embedding
+from core.memory.relation import NEIGHBOURS, Compared, Relation, Resolved, related
+from core.memory.search import RunningSearch, parts, search_memories
 from core.ports import Clock
-from core.stores import AskedVectors, ChangeContext, Done, MemoryStore, SearchRequest, VectorSearch
+from core.stores import ChangeContext, Done, MemoryStore, VectorSearch
 from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
@@ -36,7 +31,6 @@ from core.types import (
     Span,
     UserKey,
     Vector,
-    Vectors,
 )
 
 MAX_PHRASE_CHARS = 200
@@ -152,28 +146,6 @@ class Undone:
 _MAX_KEPT: Final = 8
 """How many phrases a memory has at most that took the place of another."""
 
-_DEPTH: Final = 32
-"""How many of the nearest phrases are looked at first."""
-
-_WORDED: Final = 16
-"""How many memories are looked at that words find. Twice as many of both change nothing on LoCoMo's questions."""
-
-_HOPPED: Final = 8
-"""How many memories are looked at that may tell the rest of what the first ones begin."""
-
-_QUICK_PHRASES: Final = 4_096
-"""How many phrases are looked at for what a statement repeats or replaces; words find older ones."""
-
-_QUICK_DEPTH: Final = 16
-"""How many of these are nearest."""
-
-_QUICK_WORDED: Final = 4
-"""How many memories are looked at then that words find."""
-
-_DEEPER: Final = 8
-_ENOUGH: Final = 8
-"""How many memories of the nearest phrases must count; the others are past, or not audible."""
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryReading:
@@ -222,24 +194,14 @@ class MemoryReading:
         With `past`, earlier versions and what is no longer true are found, too; with `said`, only what was said then.
         In a room, only what may be spoken of there is looked at, however near the rest may lie.
         """
-        asked = tuple(dict.fromkeys(query for query in queries if query.strip()))
-        if not asked or limit <= 0:
-            return []
-        start = _RunningSearch(self, asked, limit, floor, past=past, said=said, first=hop.FIRST)
-        hits = await start.run(vectors)
-        if found := hop.links(asked[0], hits):
-            wording = hop.wording(asked[0], found)
-            more = _RunningSearch(self, (wording,), _HOPPED, 0.0, past=past, said=said)
-            known = {wording: vectors[asked[0]]} if asked[0] in vectors else {}
-            hits = hop.joined(hits, found, await more.run({**vectors, **known}))
-        return [hit for hit in hits if hit.chance >= floor or hit.item.id in start.likely][:limit]
+        return await search_memories(self, queries, vectors, limit=limit, floor=floor, past=past, said=said)
 
     async def neighbours(self, text: str, vectors: Mapping[str, Vector]) -> Sequence[MemoryItem]:
         """Return the memories that a statement is compared with: those most like it, as far as a bounded search finds.
 
         However many memories there are, no more rows are read.
         """
-        search = _RunningSearch(self, (text,), NEIGHBOURS, 0.0, past=False, said=None, is_quick=True)
+        search = RunningSearch(self, (text,), NEIGHBOURS, 0.0, past=False, said=None, is_quick=True)
         return [hit.item for hit in await search.run(vectors)]
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
@@ -275,111 +237,6 @@ class MemoryReading:
     def _is_audible(self, item: MemoryItem) -> bool:
         """Whether it may be spoken of where this is read."""
         return not self.context.room or item.shared or self.context.room in item.rooms
-
-
-class _RunningSearch:
-    """One search of a person's memories.
-
-    `likely` are the ids of those found whose words and vectors are likely enough, whatever their subject.
-    """
-
-    def __init__(
-        self,
-        memory: MemoryReading,
-        queries: tuple[str, ...],
-        limit: int,
-        floor: float,
-        *,
-        past: bool,
-        said: Span | None,
-        is_quick: bool = False,
-        first: int = 0,
-    ) -> None:
-        self._memory = memory
-        self._is_quick = is_quick
-        self._queries = queries
-        self._limit = limit
-        self._floor = floor
-        self._first = first
-        self.likely: frozenset[str] = frozenset()
-        self._asked = partial(
-            SearchRequest,
-            queries=queries,
-            at=memory.clock.now(),
-            depth=_QUICK_WORDED if is_quick else _WORDED,
-            room=memory.context.room,
-            past=past,
-            said=said,
-        )
-
-    async def run(self, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
-        """Return what is found by words and, as far as the queries have any, by vectors."""
-        is_known = any(query in vectors for query in self._queries)
-        normalizer = await self._memory.embedding.normalizer() if is_known else None
-        return await (self.by_words() if normalizer is None else self.by_all(normalizer, vectors))
-
-    async def by_words(self) -> Sequence[MemoryHit]:
-        """Return what words alone find."""
-        blank = [MemoryQuery(np.empty((0, 0), np.float32))] * len(self._queries)
-        ranking = Ranking(blank, limit=self._limit, floor=self._floor, first=self._first)
-        items = await self._memory.indexes.phrases.search(self._memory.owner, self._asked(order=ranking))
-        return self._hits(ranking, items or ())
-
-    async def by_all(self, normalizer: EmbeddingNormalizer, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
-        """Return what words and vectors find."""
-        rows = [self._rows(query, normalizer, vectors) for query in self._queries]
-        queries = [MemoryQuery(each, normalizer.space) for each in rows]
-        ranking = Ranking(queries, limit=self._limit, floor=self._floor, first=self._first)
-        owner, search = self._memory.owner, self._asked(order=ranking)
-        wholes = np.stack([each[0] for each in rows if len(each)])
-        depth, most = (_QUICK_DEPTH, _QUICK_PHRASES) if self._is_quick else (_DEPTH, 0)
-        asked = AskedVectors(normalizer.space, normalizer.mean, wholes, depth, most)
-        found = await self._memory.indexes.search(owner, search, asked)
-        while not self._is_quick and ranking.near < _ENOUGH and not found.whole:
-            asked = replace(asked, nearest=_DEEPER * asked.nearest)
-            found = await self._memory.indexes.search(owner, search, asked)
-        if found.partial:
-            self._memory.on_partial(owner)
-        return self._hits(ranking, found.items)
-
-    def _rows(self, query: str, normalizer: EmbeddingNormalizer, vectors: Mapping[str, Vector]) -> Vectors:
-        """Return the normalized vectors of a query and of its parts; no rows if it has no vector."""
-        if query not in vectors:
-            return np.empty((0, normalizer.dims), np.float32)
-        known = [vectors[text] for text in (query, *parts(query)) if text in vectors]
-        return normalizer.project(np.stack(known))
-
-    def _hits(self, ranking: Ranking, items: Sequence[MemoryItem]) -> Sequence[MemoryHit]:
-        words = set(folded_words(" ".join(self._queries)))
-        best: dict[str, MemoryHit] = {}
-        for item, fit in zip(items, ranking.chosen, strict=False):
-            hit = MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
-            first = best.setdefault(item.id, hit)
-            passages = (*first.passages, *([] if item.found_in is None else [item.found_in]))
-            best[item.id] = replace(first, chance=max(first.chance, hit.chance), passages=passages)
-        likely = {hit.item.id for hit in best.values() if hit.chance >= self._floor}
-        self.likely = frozenset(likely.union(item.id for item in items if item.may_replace in likely))
-        hits = list(of_subject(self._queries, list(best.values())))
-        found = {hit.item.id: hit for hit in hits}
-        # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".
-        hits = [_at_least(hit, found.get(hit.item.may_replace)) for hit in hits]
-        hits += [
-            replace(found[item.may_replace], item=item, matched=item.content, passages=())
-            for item in items[len(ranking.chosen) :]
-        ]
-        return in_time(hits)[: max(self._limit, self._first)]
-
-
-def _at_least(hit: MemoryHit, other: MemoryHit | None) -> MemoryHit:
-    """Return a hit that is at least as likely as another one, if there is one."""
-    return hit if other is None else replace(hit, chance=max(hit.chance, other.chance))
-
-
-def _matched(item: MemoryItem, words: Collection[str]) -> str:
-    """Return the phrase of a memory that has most of the words, the first binding if none has any, or the passage."""
-    if item.found_in is not None:
-        return item.found_in.text
-    return max((*item.bindings, item.content), key=lambda phrase: len(set(folded_words(phrase)).intersection(words)))
 
 
 @dataclass(frozen=True, slots=True)

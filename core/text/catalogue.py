@@ -5,14 +5,17 @@ A key is the path of a sentence in the file: `text("access.cards.who")` is `who`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from core.locales import body
 from core.types import Locale, Localized
 
+_Key = TypeVar("_Key")
 _Form = TypeVar("_Form", str, Mapping[str, str])
 
 
@@ -37,6 +40,18 @@ class _Entry(Mapping[Locale, _Form], Generic[_Form]):
 def text(key: str) -> Localized:
     """Return the sentence of that key in every language; in English where a language lacks it."""
     return _Entry[str](key)
+
+
+def texts(table: str, keys: Iterable[_Key]) -> dict[_Key, Localized]:
+    """Map words, members of an enum, or classes to their sentences in a table of that path, named as by `name_of`."""
+    return {key: _Entry[str](f"{table}.{name_of(key)}") for key in keys}
+
+
+def name_of(key: object) -> str:
+    """Return the name of a sentence: a word, a member of an enum or a class, as TOML writes it (`last_messages`)."""
+    if isinstance(key, type):
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key.__name__).lower()
+    return key.name.lower() if isinstance(key, Enum) else str(key).replace("-", "_")
 
 
 def filled(sentence: Localized, **values: str | Localized) -> dict[Locale, str]:

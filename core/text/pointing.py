@@ -1,8 +1,13 @@
-"""Tell messages that say nothing by themselves but point at others: "guarda isso", "what did she mean?", "tl;dr"."""
+"""Tell what a message asks for: a thing itself, what is said elsewhere, or what was true before.
+
+"Show me my card", "guarda isso", "what did she mean?", "my old address".
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib import resources
 from typing import Final
 
 from core.text.unicode import flat, fold
@@ -91,3 +96,36 @@ def points_only(text: str) -> bool:
 def asks_for_work(text: str) -> bool:
     """Return whether a message asks to sum up or to translate words that stand elsewhere, which takes a model."""
     return _NEEDS_A_MODEL.match(fold(text[:_MAX_CHARS])) is not None
+
+
+_SHOW: Final = re.compile(
+    r"^\W*(?:(?:e|and|y|oi|ola|hola|hey|hi|por favor|pfv?|porfa|please|pls|agora|now|ahora|entao|so|"
+    r"(?:voce |vc )?(?:pode|poderia|consegue|da pra)|can you|could you|would you|"
+    r"puedes|podrias|podes|quero|queria|preciso(?: de)?|i (?:want|need)(?: to)?|let me|quiero|necesito|me|"
+    r"elefante)\W+)*(?:"
+    r"mostra\w*|mostr[ae]\w*|mand[ae]\w*|envi[ae]\w*|exib[ae]\w*|abr[ae]\w*|reenvi[ae]\w*|cade|kd|onde|aonde|ver|"
+    r"traz\w*|pass[ae]\w*|devolv[ae]\w*|baixar?|toca\w*|"
+    r"show|send|bring|open|see|play|pull up|get|give|find|resend|where(?:'s|s)?|view|look at|forward|"
+    r"muestr\w*|ensen[ae]\w*|reproduc\w*|pon(?:me)?|mand[ae]\w*|pas[ae]\w*|donde|busca\w*|trae\w*|dame|abr[ei]\w*"
+    r")\b"
+)
+"""Verbs by which people ask to be shown something, and words that ask where it is, folded."""
+
+_MAX_SHOWING_CHARS: Final = 200
+
+
+def asks_to_show(text: str) -> bool:
+    """Return whether a message asks for the thing itself ("cadê o contrato?"), and not for what is known of it."""
+    return any(_SHOW.match(clause) for clause in re.split(r"[?!.;\n]", flat(text[:_MAX_SHOWING_CHARS])))
+
+
+@cache
+def _past() -> re.Pattern[str]:
+    """Return a pattern of the expressions that ship with this package."""
+    lines = resources.files(__package__).joinpath("past.txt").read_text("utf-8").splitlines()
+    return re.compile("|".join([rf"\b(?:{line})" for line in lines if line and not line.startswith("[")]))
+
+
+def asks_past(text: str) -> bool:
+    """Return whether a text asks for what was true before: "my old address", "onde eu morava?"."""
+    return _past().search(flat(text)) is not None

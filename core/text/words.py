@@ -1,13 +1,18 @@
-"""Words of a text, folded for comparison, and the Portuguese, English and Spanish words that carry no meaning alone."""
+"""Words: folded for comparison, without meaning of their own (in three languages), in tables, and of numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
-from typing import Final
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
-from core.text.unicode import fold
+from core.text.unicode import flat, fold
+from core.types import Locale
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _MIN_PREFIX_CHARS: Final = 4
@@ -63,3 +68,89 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return the one of the `known` words that is most like `word`, in any case of letters; "" if none is."""
     folded = {each.casefold(): each for each in known}
     return next((folded[found] for found in get_close_matches(word.casefold(), folded, n=1)), "")
+
+
+_Record = TypeVar("_Record")
+
+WORD: Final = r"(?<!\w)(?:{})(?!\w)"
+"""The form of a pattern that stands for whole words."""
+
+POLITE: Final = r"(?:\W*{})*\W*"
+"""The form of a pattern for words at the start of a message that may come in any number."""
+
+
+def word_tables(path: Path, record: type[_Record], forms: Mapping[str, str]) -> tuple[_Record, ...]:
+    """Return a record for each table of a file: its `locale`, and a field for each key, read as its annotation says.
+
+    Pattern: of a text, or of the alternatives of a list; a tuple of them: of each of a list; frozenset: of words.
+    `forms` has the forms of patterns by field: `{}` stands for what the table says there, `{key}` for what it says
+    elsewhere.
+    """
+    made: Callable[..., _Record] = record
+    named = [(each.name, str(each.type)) for each in fields(record) if each.name != "locale"]  # type: ignore[arg-type]
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tuple(
+        made(locale=Locale(tag), **{name: _read(table, name, kind, forms.get(name, "{}")) for name, kind in named})
+        for tag, table in tables.items()
+    )
+
+
+def _read(table: Mapping[str, Any], name: str, kind: str, form: str) -> object:
+    said = table[name]
+    if kind == "str":
+        return said
+    if kind == "frozenset[str]":
+        return frozenset(said.split())
+    if kind.startswith("tuple"):
+        return tuple(map(re.compile, said))
+    own = said if isinstance(said, str) else "|".join(f"(?:{each})" for each in said)
+    return re.compile(re.sub(r"\{([a-z_]*)\}", lambda key: table[key[1]] if key[1] else own, form))
+
+
+# Number words, which are data: numbers.toml.
+
+_FILE: Final = tomllib.loads(resources.files(__package__).joinpath("numbers.toml").read_text("utf-8"))
+
+
+def _table(name: str) -> Mapping[str, int]:
+    return {word: int(number) for number, words in _FILE[name].items() for word in words.split()}
+
+
+_UNITS, _TENS, _HUNDREDS, _TIMES = map(_table, ("units", "tens", "hundreds", "times"))
+_SIZES: Final = {**dict.fromkeys(_UNITS, 1), **dict.fromkeys(_TENS, 10), **dict.fromkeys(_HUNDREDS, 100)}
+_VALUES: Final = {**_UNITS, **_TENS, **_HUNDREDS}
+_NUMBER: Final = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
+_JOINT: Final = f" |-|, | (?:{'|'.join(_FILE['joints']['words'].split())}) "
+_RUN: Final = re.compile(rf"\b(?:{_NUMBER})(?:(?:{_JOINT})(?:{_NUMBER}))*\b")
+_NUMBER_WORD: Final = re.compile(rf"\b(?:{_NUMBER})\b")
+_MAX_DIGIT: Final = 9
+_HUNDRED: Final = 100
+
+
+def in_digits(text: str) -> str:
+    """Return the text in lower case, without accents, and with its number words as digits.
+
+    "Two hundred" is 200, "four four one seven" 4417.
+    """
+    return _RUN.sub(lambda run: _digits(_NUMBER_WORD.findall(run[0])), flat(text))
+
+
+def _digits(words: Sequence[str]) -> str:
+    """Return the numbers that the words say one after the other; those of single digits are one."""
+    if len(words) > 1 and all(_UNITS.get(word, _MAX_DIGIT + 1) <= _MAX_DIGIT for word in words):
+        return "".join(str(_UNITS[word]) for word in words)
+    numbers: list[int] = []
+    total, part, room = 0, 0, 0
+    for word in words:
+        if word in _TIMES:
+            room = _TIMES[word]
+            part = max(part, 1) * room
+            if room > _HUNDRED:
+                total, part = total + part, 0
+            continue
+        if room and _VALUES[word] >= room:  # it goes on with another number
+            numbers.append(total + part)
+            total = part = 0
+        part += _VALUES[word]
+        room = _SIZES[word]
+    return " ".join(map(str, (*numbers, total + part)))

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from core.locales import head
+from core.ports import TimeReader
 from core.text.language import detect
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS
@@ -319,3 +320,11 @@ def _midnight(wall: datetime) -> datetime:
 def _aware(wall: datetime, now: datetime) -> datetime:
     """Return the instant, in UTC, of a time on the wall where `now` is; the moment after a gap of the clocks."""
     return wall.replace(tzinfo=now.tzinfo).astimezone(UTC)
+
+
+class TimeWords(TimeReader):
+    """The engine's port to the times that people name, in Portuguese, English and Spanish."""
+
+    asked = staticmethod(asked)
+    meant = staticmethod(meant)
+    until = staticmethod(until)

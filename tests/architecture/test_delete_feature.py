@@ -16,7 +16,6 @@ LINES = (
     "core/features/feature.py",
     "bot/wiring.py",
     "bot/settings/settings.py",
-    "bot/settings/env_example.py",
 )
 """The files whose lines name features."""
 

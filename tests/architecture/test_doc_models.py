@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.models.metering import load_prices
 from bot.models.presets import PROVIDERS, TRANSCRIBERS, example
-from bot.models.prices import load_prices
 from bot.settings.models import ModelSettings
 from core.dialogue import Usage
 from tests.pages import MODELS, README, ROOT, with_models

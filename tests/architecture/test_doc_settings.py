@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.settings.env_example import render
 from bot.settings.settings import Settings, load
+from tests.env_example import render
 
 EXAMPLE = Path(__file__).parents[2] / ".env.example"
 

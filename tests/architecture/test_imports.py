@@ -29,9 +29,6 @@ LEAVES = {
     "bot.metrics": {"aiohttp", "prometheus_client"},
     "core.providers.anthropic": {"anthropic"},
     "core.providers.openai": {"openai"},
-    "core.providers.openai_embedder": {"openai"},
-    "core.providers.openai_transcriber": {"openai"},
-    "core.providers.responses": {"openai"},
     "core.storage.faiss_index": {"faiss"},
 }
 """Modules that may load a vendor's package when they are imported (and what such a package brings along)."""
@@ -81,6 +78,6 @@ def test_the_version_is_told_before_any_verb_is_loaded() -> None:
     assert {name for name in held.split() if name.split(".")[0] in {"bot", "core", "adapters"}} == {
         "bot",
         "bot.__main__",
-        "bot.version",
+        "bot.program",
     }
     assert not {"typer", "pydantic", "asyncio", "numpy"} & set(held.split())

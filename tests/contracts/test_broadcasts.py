@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.broadcast.broadcasts import DRAFT_KEPT, BroadcastState, Receipt, ReceiptCount
-from core.features.broadcast.storage import Broadcasts
+from core.features.broadcast.storage import DRAFT_KEPT, Broadcasts, BroadcastState, Receipt, ReceiptCount
 from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey

@@ -21,13 +21,13 @@ import pyte
 import pytest
 from telegram import Bot
 
+from adapters.console import PipeChannel
 from adapters.console.channel import ConsoleChannel
 from adapters.console.output import Output
-from adapters.console.pipe import PipeChannel
 from adapters.discord.api import DiscordApi
 from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel
-from adapters.discord.identity import point_rest_at
+from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.channel import DraftChannel, TelegramChannel

@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import DENIED, Person, Stranger
-from core.features.access.storage import People
-from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, ON, Applied, Decision, DecisionKind, of_modes
-from core.features.admin.storage import Decisions
+from core.features.access.storage import DENIED, People, Person, Stranger
+from core.features.admin.storage import (
+    ALL_MODES,
+    ALLOWED,
+    OFF,
+    ON,
+    Applied,
+    Decision,
+    DecisionKind,
+    Decisions,
+    of_modes,
+)
 from core.features.privacy.forget import FORGET
 from core.features.quotas.limits import QUOTA
 from core.features.transfer.export import EXPORT

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.features.links.codes import LinkCode
-from core.features.links.storage import LinkCodes
+from core.features.links.storage import LinkCode, LinkCodes
 from core.storage.database import Database
 from core.types import UserKey
 

@@ -7,10 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.features.access.people import DENIED, Account, Person, Stranger
-from core.features.access.storage import People
-from core.features.admin.decisions import Applied, Decision, DecisionKind
-from core.features.admin.storage import Decisions
+from core.features.access.storage import DENIED, Account, People, Person, Stranger
+from core.features.admin.storage import Applied, Decision, DecisionKind, Decisions
 from core.storage.database import Database
 from core.types import Role, UserKey
 from tests.fakes.clock import START

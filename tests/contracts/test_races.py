@@ -17,15 +17,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.dialogue import Usage
-from core.features.access.people import Account, Person
-from core.features.access.storage import People
-from core.features.admin.decisions import Applied, Decision, DecisionKind
-from core.features.admin.storage import Decisions
+from core.features.access.storage import Account, People, Person
+from core.features.admin.storage import Applied, Decision, DecisionKind, Decisions
 from core.features.broadcast.storage import Broadcasts
 from core.features.ledger.calls import BOT, Asker, ModelCall, SpendingScope
 from core.features.ledger.storage import Ledger
-from core.features.links.codes import LinkCode
-from core.features.links.storage import LinkCodes
+from core.features.links.storage import LinkCode, LinkCodes
 from core.features.quotas.limits import QUOTA, Defaults, Limits, read
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.reminders import DueClaim, Reminder, ReminderState, Schedule

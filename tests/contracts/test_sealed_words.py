@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.errors import StorageError, Unreadable
-from core.features.admin.decisions import Decision, DecisionKind
-from core.features.admin.storage import Decisions
-from core.features.broadcast.broadcasts import BroadcastState
-from core.features.broadcast.storage import Broadcasts
+from core.features.admin.storage import Decision, DecisionKind, Decisions
+from core.features.broadcast.storage import Broadcasts, BroadcastState
 from core.features.reminders.reminders import Before, DueClaim, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.sealing.port import BLANKS, PLAIN

@@ -20,8 +20,7 @@ from itertools import count, cycle, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from bench.chat import PATIENCE_S, TURNS, Bubble, OnDiscord, OnTelegram, World, world
-from bench.model_server import QUICK
-from bench.sensible_model import LONG, TOLD
+from bench.model_server import LONG, QUICK, TOLD
 from core.answering.loop import THINKING
 from core.answering.outcomes import AGAIN as INTERRUPTED
 from core.types import Locale

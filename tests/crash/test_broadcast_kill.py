@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from core.features.access.people import Person as Known
 from core.features.access.storage import People
+from core.features.access.storage import Person as Known
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.e2e.command import Running, start

@@ -21,11 +21,11 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.errors import StorageError
-from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import DecisionKind
 from core.features.ledger.calls import ModelCall
 from core.features.ledger.storage import Ledger
-from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import Erasure
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.outgoing import ChannelLimits
@@ -76,7 +76,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
     async with bot_in(tmp_path) as (app, bot):
         people = app.features.access
         for user, role in ((OWNER, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)):
-            await people._people.put(Person(user, role, "", app.clock.now()))
+            await people.people.put(Person(user, role, "", app.clock.now()))
         await say(app, bot, OWNER, f"/admin deny {ANA.user}", "zzowner")
         await say(app, bot, OWNER, f"/admin allow {ANA.user}", "zzowner")
         for text in SAID:

@@ -22,7 +22,7 @@ from core.answering.questions import withdrawn
 from core.clock import SystemClock
 from core.dialogue import Prompt, Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.models import HotModel
 from core.outgoing import ChannelLimits
@@ -105,7 +105,7 @@ async def chatting(folder: Path, mind: ScriptedModel | None) -> AsyncIterator[Ch
                     assert isinstance(hot, HotModel)
                     hot.model = mind
             for user in (ANA, BIA):
-                await app.features.access._people.put(Person(user, Role.MEMBER, "", clock.now()))
+                await app.features.access.people.put(Person(user, Role.MEMBER, "", clock.now()))
             yield Chat(app, bot, folder)
     finally:
         root.removeHandler(handler)

@@ -19,8 +19,8 @@ from core.actions.proposal import Deletion, Keeping, Replacement, Rewrite, Rewri
 from core.answering.confirmations import Confirmations
 from core.answering.outcomes import AGAIN
 from core.dialogue import Task
-from core.features.links.codes import LinkCode
 from core.features.links.link import NO_CODE, _digest
+from core.features.links.storage import LinkCode
 from core.features.memories.confirm import NOT_OPEN
 from core.features.privacy.forget import NO_SUCH_MEMORY, Everything
 from core.features.reminders.commands import OVER

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from core.features.access.people import Person as Known
 from core.features.access.storage import People
+from core.features.access.storage import Person as Known
 from core.features.reminders.reminders import Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.storage.sqlite import open_database

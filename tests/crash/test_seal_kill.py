@@ -16,8 +16,7 @@ import psycopg
 import pytest
 
 from bot.cli.key import check
-from bot.conversion import convert, finish
-from bot.sealing import make_key, mark_of, opened_keys
+from bot.sealing import convert, finish_conversion, make_key, mark_of, opened_keys
 from bot.settings.settings import Settings, load
 from bot.wiring import storage
 from core.errors import StorageError
@@ -85,7 +84,7 @@ async def killed(settings: Settings, verb: str, most: int = KILLS) -> tuple[int,
 
 async def readable(settings: Settings) -> None:
     """Start as a bot would: what is sealed opens, and what is not is told to be so."""
-    finish(settings)
+    finish_conversion(settings)
     mark = mark_of(settings)
     if mark is not None and mark.state == "sealed":
         async with storage(settings) as database:

@@ -11,10 +11,8 @@ from unittest import mock
 
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
-from core.features.access.people import Person
-from core.features.access.storage import People
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
-from core.features.admin.storage import Decisions
+from core.features.access.storage import People, Person
+from core.features.admin.storage import ALLOWED, Decision, DecisionKind, Decisions
 from core.features.preferences.storage import PreferenceStore
 from core.features.reminders.scheduler import Scheduler
 from core.models import HotModel

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from bot.models.metering import Meter
 from core.answering.chatbot import ChatBot
-from core.features.access.people import Person
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import ALLOWED, Decision, DecisionKind
 from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations
 from core.limited import LimitedMind

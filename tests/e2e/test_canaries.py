@@ -33,7 +33,7 @@ from bot.status_file import StatusReport
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.clock import SystemClock
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.memory.user_memory import UserMemory
@@ -442,7 +442,7 @@ async def town(folder: Path, storage_url: str, **more: Any) -> AsyncIterator[tup
         async with build(settings, metrics=metrics) as app, open_chatbot(app) as chatbot:
             for person, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER)):
                 user = UserKey("telegram", str(person.id))
-                await app.features.access._people.put(Known(user, role, person.first_name, app.clock.now()))
+                await app.features.access.people.put(Known(user, role, person.first_name, app.clock.now()))
             stop, handler = asyncio.Event(), Heard(chatbot)
             printed: list[str] = []
             start = Start(app, handler, stop, printed.append, worker=app.worker)

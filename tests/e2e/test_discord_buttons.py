@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
+from adapters.discord.button import BEGIN_ANEW, YOUR_TEXT
 from adapters.discord.config import DiscordConfig
-from adapters.discord.texts import BEGIN_ANEW, NOT_HERE, YOUR_TEXT
+from adapters.discord.interaction_handler import NOT_HERE
 from core.delivery.view import View
 from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Incoming, Locale, UserKey

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from functools import partial
 
-from adapters.discord.message_handler import UpdateHandler
+from adapters.discord.update_handler import UpdateHandler
 from core.commands.builtin import AFRESH
 from core.dialogue import Prompt, Task
 from core.features.access.gate import VERDICTS

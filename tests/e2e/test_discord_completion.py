@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from core.answering.chatbot import ChatBot
-from core.commands.command import Command, CompletionRequest, Request
+from core.commands.command import Command, CommandTable, CompletionRequest, Request
 from core.commands.menu import MenuOption, OptionKind
-from core.commands.table import CommandTable
 from core.errors import StorageError
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.outgoing import Suggestion
 from core.types import Locale, Role, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ROOM, flow, serving

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.attachment import MAX_FILE_BYTES
+from adapters.discord.api import MAX_FILE_BYTES
 from core.delivery.view import View
 from core.enclosures import AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge

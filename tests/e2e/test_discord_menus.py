@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.texts import NO_LONGER_KEPT, OLD_MENU
+from adapters.discord.interaction_handler import NO_LONGER_KEPT, OLD_MENU
 from core.answering.chatbot import ChatBot
 from core.answering.outcomes import PAUSED, PRIVATE
 from core.enclosures import QuoteKind, Speaker
 from core.features.access.gate import BLOCKED
-from core.features.access.people import Person as Known
-from core.features.admin.decisions import ON, Decision, DecisionKind
+from core.features.access.storage import Person as Known
+from core.features.admin.storage import ON, Decision, DecisionKind
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Role, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ROOM, Bot, flow, running, serving
 from tests.fakes.clock import FakeClock

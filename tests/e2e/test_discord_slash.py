@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.discord.config import DiscordConfig
-from adapters.discord.texts import NOT_HERE, STOPPING
+from adapters.discord.interaction_handler import NOT_HERE, STOPPING
 from adapters.running import NOT_YOURS
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage

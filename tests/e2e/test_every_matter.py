@@ -20,9 +20,9 @@ from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.answering.parts import Verdict
 from core.answering.prompting import SYSTEM, system_text
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.admin.decide import MATTERS
-from core.features.admin.decisions import DecisionKind
+from core.features.admin.storage import DecisionKind
 from core.features.ledger.calls import Asker
 from core.features.quotas.limits import QUOTA
 from core.features.reminders.feature import MUTED
@@ -157,7 +157,7 @@ async def settle(run: Started) -> None:
     """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
     now = run.app.clock.now()
     await run.app.features.access.own(OWNER, "Ana")
-    await run.app.features.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
+    await run.app.features.access.people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
     await run.say("/admin allow here", OTHER_ROOM)
     conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))
     for number in range(6):

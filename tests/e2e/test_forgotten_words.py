@@ -13,7 +13,7 @@ import pytest
 from adapters.telegram.config import WritePace
 from bot.cli.backup import backup, restore
 from bot.cli.key import check, check_forgotten
-from bot.cli.personal import forget
+from bot.cli.people import forget
 from bot.sealing import make_key
 from bot.settings.settings import Settings, load
 from core.providers.fallback import Circuit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.answering.outcomes import INCOGNITO
-from core.features.preferences.incognito import BEGIN, END, ENDED, OVER
+from core.features.preferences.commands import BEGIN, END, ENDED, OVER
 from core.types import Locale
 from tests.e2e.stage import ANA, OTHER, PRIVATE, ROOM, Pressable, Stage, opened
 from tests.fakes.ram import RamDatabase

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.types import Locale, Role, UserKey
 from tests.e2e.discord_kit import ME, ROOM, flow, serving
 from tests.fakes.clock import FakeClock

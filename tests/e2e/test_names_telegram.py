@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.types import Role, UserKey
 from tests.e2e.telegram_kit import flow, serving
 from tests.fakes.clock import START, FakeClock

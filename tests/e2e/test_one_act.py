@@ -9,7 +9,7 @@ from typing import Any
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, PromptContext, Task
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.models import Cycle
 from core.types import Role, UserKey
 from tests.e2e.telegram_kit import flow, serving

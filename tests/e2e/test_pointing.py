@@ -16,9 +16,9 @@ import pytest
 from core.answering.chatbot import ChatBot
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import Decision, DecisionKind
 from core.models import Cycle
 from core.types import Role, UserKey
 from tests.e2e import discord_kit, telegram_kit

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from core.answering.outcomes import DEAD_BUTTON, PRIVATE
-from core.commands.table import ONLY_OWNER
+from core.commands.command import ONLY_OWNER
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ProviderDown
-from core.features.access.people import Stranger
+from core.features.access.storage import Stranger
 from core.limited import LimitedMind
 from core.stores import ChangeContext
 from core.types import Locale, MemoryDraft, MemoryKind

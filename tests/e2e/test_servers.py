@@ -6,7 +6,7 @@ import discord
 import pytest
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.identity import point_rest_at
+from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer
 from core.dialogue import Task
 from core.errors import ChannelError

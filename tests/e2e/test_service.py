@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from bot.cli.main import app
 from bot.cli.service import STOP_WITHIN_S, Plan, Systemd, _manager, status_
-from bot.container import restart_command
+from bot.program import restart_command
 from bot.run import serving
 from bot.settings.settings import load
 from core.errors import BotError
@@ -131,7 +131,7 @@ def test_where_systemd_does_not_answer_it_says_what_fits_there(
     monkeypatch.setenv("PATH", machine.environment()["PATH"])
     monkeypatch.setenv("HOME", str(machine.home))
     monkeypatch.setattr("bot.cli.service._BOOTED", machine.home if is_booted else machine.home / "missing")
-    monkeypatch.setattr("bot.container._MARKS", (machine.home,) if is_container else ())
+    monkeypatch.setattr("bot.program._MARKS", (machine.home,) if is_container else ())
     for verb in (Systemd().ask, status_):
         with pytest.raises(BotError, match=said):
             verb()
@@ -139,7 +139,7 @@ def test_where_systemd_does_not_answer_it_says_what_fits_there(
 
 def test_without_any_manager_a_container_is_told_as_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _name: None)
-    monkeypatch.setattr("bot.container._MARKS", ())
+    monkeypatch.setattr("bot.program._MARKS", ())
     with pytest.raises(BotError, match="have this system start") as bare:
         _manager()
     assert "this is a container" not in str(bare.value)

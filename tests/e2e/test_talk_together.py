@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.dialogue import Prompt
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.types import Role
 from tests.e2e.discord_kit import ROOM
 from tests.e2e.test_pointing import PLATFORMS, OnDiscord, Place, opened, says

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.dialogue import Task
-from core.features.access.people import Account
-from core.features.access.people import Person as Known
-from core.features.access.storage import People
+from core.features.access.storage import Account, People
+from core.features.access.storage import Person as Known
 from core.features.admin.storage import Decisions
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox

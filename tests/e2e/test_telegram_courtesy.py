@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.types import Role, UserKey
 from tests.e2e.telegram_kit import flow, serving
 from tests.fakes.clock import FakeClock

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from adapters import telegram
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.types import MemoryDraft, MemoryKind, Role, UserKey
 from tests.e2e.telegram_kit import flow, idle, serving, set_by
 from tests.fakes.clock import FakeClock

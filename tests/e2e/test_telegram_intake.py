@@ -19,7 +19,7 @@ from bot.wiring import build, open_chatbot
 from core.delivery.view import View
 from core.dialogue import Task
 from core.errors import ConfigError
-from core.features.admin.platforms import Link
+from core.features.admin.machine import Link
 from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.telegram_kit import flow, idle, running, serving
 from tests.fakes.clock import FakeClock

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.telegram.state import State
 from core.dialogue import Task
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.storage.kept import SqlKept
 from core.types import ChatKey, Incoming, MessageRole, Role, UserKey
 from tests.e2e.telegram_kit import flow, running, serving

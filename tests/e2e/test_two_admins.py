@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.types import Locale, Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock

@@ -39,7 +39,7 @@ from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import Spool
 from core.files.port import FileStore
 from core.history.conversation import Conversations
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
@@ -53,7 +53,7 @@ from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
-from core.times.reader import TimeWords
+from core.times.said import TimeWords
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
 from core.workers.port import Worker
 from tests.fakes.channel import RecordingChannel

@@ -12,12 +12,11 @@ from bot.settings.settings import load
 from bot.wiring import _Stores
 from core.dialogue import Usage
 from core.enclosures import Attachment, AttachmentKind
-from core.features.access.people import Account, Person, Stranger
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.features.access.storage import Account, Person, Stranger
+from core.features.admin.storage import ALLOWED, Decision, DecisionKind
 from core.features.broadcast.storage import Broadcasts
 from core.features.ledger.calls import BOT, AdmittedMessage, Asker, ModelCall
-from core.features.links.codes import LinkCode
-from core.features.links.storage import LinkCodes
+from core.features.links.storage import LinkCode, LinkCodes
 from core.features.reminders.reminders import Reminder, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from core.answering.chatbot import ChatBot
 from core.dialogue import Task
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.channel import RecordingChannel

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from bot.models.metering import Meter
-from bot.models.prices import Price, Prices
+from bot.models.metering import Meter, Price, Prices
 from core.history.summary import Summaries, Summarizer
 from core.models import MODES, HotModel, Models
 from core.outgoing import OutgoingMessage

@@ -16,7 +16,7 @@ from bot.wiring import App, build
 from core.answering.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ClaimLost
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.models import HotModel
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels, ChatModel
@@ -199,5 +199,5 @@ async def two_workers(
         await stack.enter_async_context(office.tasks)
         first, second = office.bots
         for user, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)) if owned else ():
-            await first.app.features.access._people.put(Person(user, role, user.user.title(), office.clock.now()))
+            await first.app.features.access.people.put(Person(user, role, user.user.title(), office.clock.now()))
         yield first, second, office

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.dialogue import Task
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import DecisionKind
 from core.types import ChatKey, Incoming, Locale, Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House

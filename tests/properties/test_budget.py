@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, InputTooLong
-from core.history.chat_history import ChatHistory
 from core.history.tokens import ByCharacters
-from core.history.window import Budget, fit, last_said
+from core.history.window import Budget, ChatHistory, fit, last_said
 from core.types import Message, MessageRole, Modal, is_said_by_person
 
 kinds = st.sampled_from(

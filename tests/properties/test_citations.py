@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.citations import Citations, not_cited
+from core.text.marks import Citations, not_cited
 
 OFFERED = ("m1", "m2", "m3")
 PIECES = [

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.search import CONTEXT_WEIGHT, COSINE_WEIGHT, PARTS_WEIGHT, parts
 from core.memory.user_memory import UserMemory

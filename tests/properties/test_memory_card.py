@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.features.memories.card import after, back, fenced
 from core.outgoing import MAX_COMMAND_BYTES
-from core.text.blocks import open_fence
+from core.text.markdown import open_fence
 from core.types import Locale
 
 NASTY = st.lists(st.sampled_from(["`", "```", "~~~", "\n", " ", "x", "json", "é", "````"]), max_size=30).map("".join)

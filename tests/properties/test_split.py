@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.delivery.split import Part, Splitter, split
-from core.text.blocks import open_fence
+from core.text.markdown import open_fence
 
 Measure = Callable[[str], int]
 

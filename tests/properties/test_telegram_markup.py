@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.telegram.markup import draw, render, style
 from core.outgoing import OutgoingMessage
-from core.text.tables import without_tables
+from core.text.markdown import without_tables
 from tests.fakes.telegram_people import units
 
 STYLE = style()

@@ -7,7 +7,7 @@ from functools import partial
 
 from core.dialogue import Task
 from core.features.access.gate import VERDICTS
-from core.features.access.people import Account
+from core.features.access.storage import Account
 from core.features.memories.card import EDIT
 from core.types import Locale, MemoryDraft, MemoryKind, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ROOM, flow, serving

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from core.dialogue import NOTHING_TO_ADD, Task
-from core.features.access.people import Account
-from core.features.access.people import Person as Known
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.features.access.storage import Account
+from core.features.access.storage import Person as Known
+from core.features.admin.storage import ALLOWED, Decision, DecisionKind
 from core.limited import LimitedMind
 from core.types import Preferences, Role, UserKey
 from tests.e2e.telegram_kit import flow, idle, serving

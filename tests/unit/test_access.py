@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import ALLOWED, ON, Decision, DecisionKind
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock

@@ -10,11 +10,9 @@ import pytest
 
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone
-from core.features.access.people import DENIED
-from core.features.access.storage import People
-from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
+from core.features.access.storage import DENIED, People
 from core.features.admin.people import MODES
-from core.features.admin.storage import Decisions
+from core.features.admin.storage import ALLOWED, ON, Decision, DecisionKind, Decisions
 from core.features.preferences.storage import PreferenceStore
 from core.storage.database import Database
 from core.storage.history import SqlHistory

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from core.dialogue import Task
 from core.enclosures import Quote, QuoteKind, Speaker
-from core.features.access.people import DENIED, Person
 from core.features.access.rules import Mode
+from core.features.access.storage import DENIED, Person
 from core.features.admin.decide import MATTERS, TOLD, may
-from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
+from core.features.admin.storage import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
 from core.outgoing import OutgoingMessage
 from core.stores import Backlog
 from core.types import Role, UserKey

@@ -17,7 +17,7 @@ from bot.archive import unpack
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.privacy.forget import FORGET
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
@@ -47,7 +47,7 @@ class Office:
 async def office_in(folder: Path) -> AsyncIterator[Office]:
     async with build(Settings(data_dir=folder)) as app, open_chatbot(app) as bot:
         for user, role in ((OWNER, Role.OWNER), (ADMIN, Role.ADMIN), (ANA, Role.MEMBER)):
-            await app.features.access._people.put(Person(user, role, "", app.clock.now()))
+            await app.features.access.people.put(Person(user, role, "", app.clock.now()))
         office = Office(app, bot)
         await office.told("/remember the zqwifi password is zqabc123", ANA)
         yield office
@@ -100,7 +100,7 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
         asked = await office.say(f"/admin forget {ANA}")
         assert asked.texts[-1].endswith("\nOnly the account's id stays, with its role here: blocked.")
         await office.told(asked.screen[-1].choices[0].command)
-        person = await office.app.features.access.person(ANA)
+        person = await office.app.features.access.people.find(ANA)
         assert person is not None
         assert (person.role, person.name) == (Role.BLOCKED, "")
         assert (await office.say("let me in", ANA)).screen == []

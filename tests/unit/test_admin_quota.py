@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.ledger.calls import SpendingScope
 from core.features.quotas.limits import QUOTA, Defaults, read
 from core.types import Role, UserKey

@@ -19,7 +19,7 @@ from PIL.Image import open as open_image
 
 from core.dialogue import Task, Usage
 from core.errors import BotError, ChannelError, ChannelGone
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.ledger.admin_usage import CHART, COST_A_DAY, MAX_DAYS, OTHERS, TOKENS_A_DAY
 from core.features.ledger.calls import ModelCall
 from core.features.ledger.chart import Chart, Panel, draw, draw_here, open_sans, scale

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import FAILED_MARK, tell_start_failed, watching
-from bot.alert_url import poster
+from bot.alarms import FAILED_MARK, poster, tell_start_failed, watching
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build
 from core.errors import BotError, ConfigError, Damaged, StorageDown

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Prompt, StreamEvent, Task
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.ledger.calls import BOT, SpendingScope
 from core.features.quotas.limits import Defaults, read
 from core.history.window import HistoryLimits

@@ -9,7 +9,7 @@ from core.answering.prompting import EXAMPLES, worked_examples
 from core.dialogue import Task
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
-from core.text.language_names import is_named
+from core.text.language import is_named
 from core.types import Locale, Preferences
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import call

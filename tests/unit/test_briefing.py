@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.features.reminders.briefing import Briefings
+from core.features.reminders.agenda import Briefings
 from core.features.reminders.reminders import Kind, Reminder
 from core.features.reminders.service import ReminderPlace
 from core.stores import ChangeContext

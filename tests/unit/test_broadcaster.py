@@ -14,9 +14,8 @@ import pytest
 
 from core.delivery.notifier import Notifier
 from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
-from core.features.broadcast.broadcaster import Broadcaster
-from core.features.broadcast.broadcasts import BroadcastState, ReceiptCount
-from core.features.broadcast.storage import Broadcasts
+from core.features.broadcast.commands import Broadcaster
+from core.features.broadcast.storage import Broadcasts, BroadcastState, ReceiptCount
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.storage.database import Database

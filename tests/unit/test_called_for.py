@@ -11,7 +11,7 @@ import pytest
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
-from core.features.preferences.language import may_choose
+from core.features.preferences.commands import may_choose
 from core.features.reminders.mentions import may_be_about
 from core.models import Cycle
 from core.text.language import is_foreign

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.answering.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.answering.shown import Labelled
 from core.errors import StorageError
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.search import parts
 from core.memory.user_memory import UserMemory
@@ -24,7 +24,7 @@ from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
-from core.text.citations import Citations
+from core.text.marks import Citations
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder

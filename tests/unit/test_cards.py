@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import ChannelGone, StorageError
 from core.features.access.gate import MAX_AN_HOUR, Cards
-from core.features.access.people import Stranger
+from core.features.access.storage import Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.types import Locale, Role, UserKey
 from tests.fakes.channels import OneChannel

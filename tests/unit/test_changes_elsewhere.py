@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.memory.embedding import EmbeddingNormalizer
-from core.memory.indexes import Indexes
+from core.memory.embedding import EmbeddingNormalizer, Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex

@@ -13,14 +13,13 @@ from core.actions.memory_save import MEMORY_SAVE, Drafts
 from core.actions.memory_update import MEMORY_UPDATE, Changes, MemoryPatch
 from core.answering.chatbot import ChatBot
 from core.answering.turn import Turn
-from core.commands.command import Command, Request, missing_words
+from core.commands.command import Command, CommandTable, Request, missing_words
 from core.commands.menu import MenuOption, choice_field, text_field
-from core.commands.table import CommandTable
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.features.preferences.storage import PreferenceStore
 from core.models import MODES, HotModel, Models
-from core.text.language_names import name_in
+from core.text.language import name_in
 from core.types import Learn, Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.house import ANA, BIA, House, over
 from tests.fakes.model import ScriptedModel

@@ -11,7 +11,7 @@ import pytest
 from core.commands.command import CompletionRequest, offered
 from core.features.preferences import commands
 from core.outgoing import Suggestion
-from core.text import language_names
+from core.text import language
 from core.times import zones
 from core.types import Locale, Role
 from tests.fakes.house import House
@@ -66,7 +66,7 @@ async def test_names_are_made_and_looked_through_outside_the_event_loop(monkeypa
 
         return done
 
-    monkeypatch.setattr(commands, "names_in", noting("names", language_names.names_in))
+    monkeypatch.setattr(commands, "names_in", noting("names", language.names_in))
     monkeypatch.setattr(commands, "offered", noting("offered", offered))
     monkeypatch.setattr(zones, "begun", noting("zones", zones.begun))
     await typed("language", "ger")
@@ -75,7 +75,7 @@ async def test_names_are_made_and_looked_through_outside_the_event_loop(monkeypa
 
 
 def test_names_are_made_once() -> None:
-    assert language_names.names_in(Locale.EN) is language_names.names_in(Locale.EN)
+    assert language.names_in(Locale.EN) is language.names_in(Locale.EN)
 
 
 def test_words_that_begin_with_what_is_typed_come_before_those_that_hold_it() -> None:

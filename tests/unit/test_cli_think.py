@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from bot.cli.main import app
 from bot.settings.settings import load
 from bot.wiring import build
-from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import Erasure
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 from tests.postgres import database_of

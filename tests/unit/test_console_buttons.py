@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.console import files
+from adapters.console import PipeChannel
 from adapters.console.channel import ConsoleChannel
 from adapters.console.output import Buttons, Output
-from adapters.console.person import TerminalUser
-from adapters.console.pipe import PipeChannel
+from adapters.console.person import TerminalUser, sent
 from core.enclosures import AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
@@ -116,7 +115,7 @@ async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.Mo
             with pytest.raises(ChannelError, match="not there"):
                 await handed_out(channel, handle, 2)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert files.sent("/IMPORT ~/x.json")[1][0].handle == f"console:{tmp_path / 'x.json'}"
+    assert sent("/IMPORT ~/x.json")[1][0].handle == f"console:{tmp_path / 'x.json'}"
 
 
 async def test_what_is_attached_at_a_terminal_has_its_words_and_is_what_its_name_says(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from adapters.console.line_editor import CommandCompleter
+from adapters.console.terminal import CommandCompleter
 from tests.fakes.commands import menu
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.conversion import convert, finish
-from bot.sealing import KEYS, make_key, mark_of, opened_keys
+from bot.sealing import KEYS, convert, finish_conversion, make_key, mark_of, opened_keys
 from bot.settings.settings import Settings, load
 from bot.wiring import storage
 from core.errors import StorageError, Unreadable
@@ -203,7 +202,7 @@ def test_a_conversion_killed_between_two_steps_is_ended_by_the_next_start(
         with pytest.raises(Killed):
             convert(settings, keys, quiet, opens=opens)
         calls = steps + 1
-        finish(settings)
+        finish_conversion(settings)
         is_sealed = mark_of(settings) is not None
         assert len(list(settings.files_folder.rglob("*"))) == 3 * len(PEOPLE)
         if is_sealed:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.discord.button import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
-from adapters.discord.form import Forms
+from adapters.discord.button import MAX_ID_CHARS, Forms, press_id, press_of, stop_id, stopped_by
 from adapters.discord.interaction_handler import command_of
 from adapters.discord.markup import Drawn
 from adapters.discord.room import Room, aside, audience, channel_id, is_aside

@@ -13,7 +13,6 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
-from bot.background import background
 from bot.data_folder import upkeep
 from bot.run import serving
 from bot.settings.settings import Settings
@@ -23,6 +22,7 @@ from core.answering.outcomes import FAILURES
 from core.delivery.alerts import HAS_ROOM, IS_DAMAGED, IS_FULL
 from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import SqliteDatabase, open_database
+from core.tasks import background
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel

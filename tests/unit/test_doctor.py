@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bot import doctor
 from bot import doctor as verb
-from bot import extras
 from bot.settings.models import ModelSettings
 from bot.settings.settings import load
 from core.dialogue import Stop
@@ -158,8 +158,8 @@ async def test_without_a_model_nothing_is_asked_and_nothing_costs() -> None:
 def test_it_is_said_which_extras_are_here_and_what_becomes_of_pictures_and_recordings(
     monkeypatch: pytest.MonkeyPatch, here: tuple[str, ...], changed: dict[str, Any], said: str
 ) -> None:
-    monkeypatch.setattr(extras, "is_installed", lambda extra: extra in here)
-    assert extras.told(load(storage_url="memory:", **changed)) == said
+    monkeypatch.setattr(doctor, "is_installed", lambda extra: extra in here)
+    assert doctor.told_extras(load(storage_url="memory:", **changed)) == said
 
 
 async def test_check_and_doctor_have_a_line_on_extras() -> None:
@@ -169,7 +169,7 @@ async def test_check_and_doctor_have_a_line_on_extras() -> None:
         (await verb.examine(settings), verb.render),
     ):
         assert document["ok"]
-        assert extras.told(settings) in render(document)
+        assert doctor.told_extras(settings) in render(document)
 
 
 async def test_settings_come_first_and_one_that_does_not_exist_is_named(

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from bot.cli.collecting import CollectingChannel
+from bot.cli.think import CollectingChannel
 from bot.models.presets import PROVIDERS, Mode, Wire
-from bot.settings.env_example import render
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.parts import TurnLimits
 from core.dialogue import Picture
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.models import Cycle, complete
 from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests.architecture.tree import ROOT
+from tests.env_example import render
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import LoopbackServer
 from tests.fakes.wires import prompt
@@ -43,7 +43,7 @@ class Talk:
         """Say it as a member (Eve is a stranger), and return all that stands there then."""
         user = UserKey("telegram", who)
         if who != "eve" and user not in self.known:
-            await self.app.features.access._people.put(Person(user, Role.MEMBER, who, self.app.clock.now()))
+            await self.app.features.access.people.put(Person(user, Role.MEMBER, who, self.app.clock.now()))
             self.known.add(user)
         chat, channel = ROOM if in_room else ChatKey("telegram", who), CollectingChannel()
         now = self.app.clock.now()

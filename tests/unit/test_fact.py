@@ -9,10 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.memory.fact import states_fact, tells_change
-from core.memory.relation import Relation, dropped, is_of_another, relation
-from core.memory.resolve import related
-from core.memory.statement import read
+from core.memory.relation import Relation, dropped, is_of_another, related, relation
+from core.memory.statement import read, states_fact, tells_change
 from core.types import MemoryDraft, MemoryItem, MemoryKind
 from tests.fakes.clock import START
 

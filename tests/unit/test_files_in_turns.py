@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.extras import HEIC, is_installed
+from bot.program import HEIC, is_installed
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from tests.fakes.house import ANA
 from tests.fakes.made_files import encrypted_pdf, pdf, scanned_pdf, xlsx

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.relation import Relation
 from core.memory.user_memory import UndoResult, UserMemory

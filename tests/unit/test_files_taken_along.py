@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from bot import doctor
-from bot.cli import personal
+from bot.cli import people
 from bot.cli.backup import backup, restore
-from bot.cli.move_storage import move_storage, render
+from bot.cli.storage import move_storage, render_moved
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build
 from core.clock import SystemClock
@@ -335,7 +335,7 @@ async def test_whoever_is_forgotten_is_told_of_the_files_that_a_restore_kept_asi
     await filled(settings)
     await backup(settings, tmp_path / "all.zip")
     await restore(settings, tmp_path / "all.zip")
-    done = await personal.forget(settings, ME)
+    done = await people.forget(settings, ME)
     assert [Path(path).suffix for path in done["copies"]] == [".db", ".files"]
 
 
@@ -344,7 +344,7 @@ async def test_files_move_to_postgresql_and_back_byte_for_byte(settings: Setting
     before, url = await there(settings), new_database()
     done = move_storage(settings, url)
     assert (done["files"], done["broken_files"]) == (2, 0)
-    assert "Files that people have kept: 2, each compared with its digest." in render(done)
+    assert "Files that people have kept: 2, each compared with its digest." in render_moved(done)
     moved = load()
     assert moved.engine == "postgres"
     assert await there(moved) == before
@@ -362,7 +362,7 @@ async def test_a_file_that_is_damaged_is_left_behind_and_told(settings: Settings
     (settings.files_folder / owner_name(ME) / CARD.sha256).write_bytes(b"flipped")
     done = move_storage(settings, new_database())
     assert (done["files"], done["broken_files"]) == (1, 1)
-    assert "damaged on the disk, and were left behind: 1" in render(done)
+    assert "damaged on the disk, and were left behind: 1" in render_moved(done)
 
 
 async def checked(settings: Settings) -> tuple[bool, str]:
@@ -410,12 +410,12 @@ class Yesterday(SystemClock):
 async def test_the_shell_exports_and_imports_files(settings: Settings, tmp_path: Path) -> None:
     await filled(settings)
     before = await there(settings)
-    done = await personal.export(settings, ME, tmp_path / "ana.json")
+    done = await people.export(settings, ME, tmp_path / "ana.json")
     assert (done["file"], done["files"]) == (str(tmp_path / "ana.zip"), 2)
     elsewhere = settings.model_copy(update={"data_dir": tmp_path / "elsewhere"})
-    held, known = await personal.look(elsewhere, ME, tmp_path / "ana.zip")
+    held, known = await people.look(elsewhere, ME, tmp_path / "ana.zip")
     assert (len(held.taken), known) == (2, 0)
-    taken = await personal.take_in(elsewhere, ME, held, tmp_path / "ana.zip")
+    taken = await people.take_in(elsewhere, ME, held, tmp_path / "ana.zip")
     assert (taken["saved"], taken["files"], taken["unkept"]) == (2, 2, 0)
     assert await there(elsewhere) == before
 

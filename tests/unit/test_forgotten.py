@@ -12,7 +12,7 @@ from core.answering.prompting import transcript
 from core.dialogue import Prompt, Task
 from core.history.conversation import Context
 from core.history.withholding import Redaction, tells_of, told_of
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
 from core.stores import ChangeContext

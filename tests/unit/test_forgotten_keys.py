@@ -19,16 +19,16 @@ from bot.archive import is_sealed
 from bot.cli.backup import backup, restore
 from bot.cli.backup import render as render_backup
 from bot.cli.key import check, check_forgotten, drop, seal, unseal
-from bot.cli.move_storage import move_storage
-from bot.cli.personal import export, forget
-from bot.cli.personal import render as render_forgotten
+from bot.cli.people import export, forget
+from bot.cli.people import render_person as render_forgotten
+from bot.cli.storage import move_storage
 from bot.sealing import make_key
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.errors import ConfigError, StorageError, WrongKey
-from core.features.access.people import Person
-from core.features.privacy.erasure import Erasure, keys_of
+from core.features.access.storage import Person
+from core.features.privacy.forget import Erasure, keys_of
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests import postgres
@@ -54,7 +54,7 @@ def settings_in(folder: Path, *, key: bool = True) -> Settings:
 async def bot_of(settings: Settings) -> AsyncIterator[tuple[App, ChatBot]]:
     async with build(settings) as app, open_chatbot(app) as bot:
         for user, role in ((ANA, Role.OWNER), (BIA, Role.MEMBER)):
-            await app.features.access._people.put(Person(user, role, "", app.clock.now()))
+            await app.features.access.people.put(Person(user, role, "", app.clock.now()))
         yield app, bot
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.commands.table import EXAMPLES, GREETING, LINK_OF_OWNER, LINK_OVER
+from core.commands.command import EXAMPLES, GREETING, LINK_OF_OWNER, LINK_OVER
 from core.limited import LimitedMind
 from core.types import Locale, Role
 from tests.fakes.channel import RecordingChannel

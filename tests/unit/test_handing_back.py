@@ -13,7 +13,7 @@ from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.models import Cycle
-from core.text.showing import asks_to_show
+from core.text.pointing import asks_to_show
 from tests.fakes.house import ANA, Script
 from tests.fakes.model import call
 from tests.fakes.sending import LEASE, LEASE_FILE, PHOTO, Sending, sending

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.features.access.people import DENIED
-from core.features.admin.decisions import Decision, DecisionKind
+from core.features.access.storage import DENIED
+from core.features.admin.storage import Decision, DecisionKind
 from core.types import Locale, Role, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import FINISH, Lobby

@@ -12,12 +12,12 @@ import pytest
 
 from core.answering.language_choice import Locales
 from core.dialogue import Task
+from core.features.preferences.timezone import heard_zone
 from core.features.reminders.delivery import Due, DueMessages
 from core.features.reminders.reminders import Kind, Reminder
 from core.limited import LimitedMind
 from core.providers.usem3 import Usem3Embedder
 from core.text.markdown import plain_times
-from core.times.heard import heard_zone
 from core.types import Locale, Preferences
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA

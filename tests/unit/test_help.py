@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.command import Topic
-from core.commands.table import EVERYTHING, HELP_INTRO
+from core.commands.command import EVERYTHING, HELP_INTRO, Topic
 from core.limited.mind import LimitedMind
 from core.providers.usem3 import Usem3Embedder
 from core.types import Locale

@@ -18,7 +18,7 @@ import pytest
 from adapters import http
 from core.dialogue import Prompt, Task
 from core.errors import ConfigError
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House, Script

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import Erasure
 from core.features.reminders.scheduler import Scheduler
 from core.features.transfer.entries import moment
+from core.features.transfer.foreign import from_text
 from core.features.transfer.intake import (
     BAD_FILE,
     NOTHING_KNOWN,
@@ -26,7 +27,6 @@ from core.features.transfer.intake import (
     Refused,
     read,
 )
-from core.features.transfer.lists import from_text
 from core.storage.sqlite import open_database
 from core.types import Locale, Localized, MemoryDraft, MemoryKind
 from tests.fakes.clock import FakeClock

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.features.admin.decisions import OFF, Decision
+from core.features.admin.storage import OFF, Decision
 from core.features.reminders.feature import MUTED
 from core.features.reminders.reminders import Kind, Reminder, ReminderState, Schedule
 from core.features.reminders.service import ReminderPlace, Reminders

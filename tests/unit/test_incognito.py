@@ -13,11 +13,10 @@ import pytest
 
 from core.answering.incognito import IncognitoTalks
 from core.answering.opening import purge_answered
-from core.answering.outcomes import INCOGNITO
+from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
-from core.features.preferences.incognito import BEGIN, END, ENDED, LASTS, NOT_ON, OVER
-from core.features.preferences.language import NOT_REMEMBERING
+from core.features.preferences.commands import BEGIN, END, ENDED, LASTS, NOT_ON, OVER
 from core.limited import LimitedMind
 from core.models import Cycle
 from core.text.replies import incognito_word

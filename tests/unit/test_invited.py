@@ -10,7 +10,7 @@ import pytest
 from core.errors import StorageError
 from core.features.access.gate import MAX_AN_HOUR
 from core.features.access.rules import Mode
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.features.admin.storage import ALLOWED, Decision, DecisionKind
 from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Invitation, Locale, Role, UserKey
 from tests.fakes.house import ANA, BIA, House

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.providers.failure import Rejected
-from core.providers.ladder import Concessions, Rung, merged
+from core.providers.failure import Concessions, Rejected, Rung, merged
 
 EFFORT = [Rung(f"effort={level}", {"effort": level}, ("effort",)) for level in ("none", "low")]
 HEAT = [Rung("temperature", {"temperature": 0}, ("temperature",))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from babel import localedata
 
-from core.text.language_names import english_name, find_language, name_in
+from core.text.language import english_name, find_language, name_in
 from core.types import Locale
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.models.chains import Chains, build_chains
-from bot.models.listed import Listed, find
-from bot.models.prices import Price
+from bot.models.chains import Chains, Listed, build_chains, find
+from bot.models.metering import Price
 from bot.settings.models import ModelSettings, model_name
 from core.dialogue import Usage
 from core.history.tokens import Calibration

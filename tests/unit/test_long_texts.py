@@ -24,7 +24,7 @@ from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
 from core.limited import LimitedMind, change, cutting, frames, likeness
 from core.tasks import FEW_CHARS, aside
-from core.text import assertions, bindings, language, marks, replies, senses, unicode, words
+from core.text import assertions, language, marks, replies, senses, unicode, words
 from core.text.markdown import plain_times, verbatim
 from core.times import said
 from core.types import Locale, Vectors
@@ -67,8 +67,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "values": change.values,
     "a swap of values": lambda text: change.swapped(text, text[1:]),
     "a change": lambda text: change.changes(text, [], []),
-    "bindings": bindings.bindings,
-    "queries": bindings.queries,
+    "bindings": senses.bindings,
+    "queries": senses.queries,
     "flat": unicode.flat,
     "subject": senses.subject,
     "senses": senses.senses,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.machine_text import MachineText
+from core.text.marks import MachineText
 
 NAMES = ("MemorySave", "MemorySearch")
 CALL = '{"name": "MemorySave", "arguments": {"items": ["a } b"]}}'

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.acceptance import digest, direction, examples
-from core.memory.acceptance import FILE, Acceptance, leads
 from core.memory.embedding import Embedding
-from core.memory.search import MAX_PARTS, parts
+from core.memory.search import MAX_PARTS, WEIGHTS, Acceptance, leads, parts
 from core.providers.usem3 import Usem3Embedder
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.types import NEAR, SURE
 
 SHIPPED = Acceptance.shipped()
@@ -29,7 +28,7 @@ def _numbers(*values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]
 async def test_the_shipped_weights_are_those_of_the_data_and_of_the_embedded_embedder() -> None:
     """After a change of the data, the embedder or the ranking: `python -m bench.acceptance`."""
     embedder = Usem3Embedder()
-    with np.load(io.BytesIO(resources.files("core.memory").joinpath(FILE).read_bytes())) as stored:
+    with np.load(io.BytesIO(resources.files("core.memory").joinpath(WEIGHTS).read_bytes())) as stored:
         assert str(stored["digest"]) == digest(embedder.space)
     assert SHIPPED.space == embedder.space
     embedding = Embedding(embedder)

@@ -7,8 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.memory.embedding import EmbeddingNormalizer
-from core.memory.indexes import Indexes
+from core.memory.embedding import EmbeddingNormalizer, Indexes
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.stores import Fresh
@@ -185,7 +184,7 @@ async def test_an_index_that_is_dropped_is_built_again(store: SlowStore) -> None
 async def test_what_takes_long_is_done_outside_the_event_loop(
     store: SlowStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.memory.indexes._INLINE_ROWS", 2)
+    monkeypatch.setattr("core.memory.embedding._INLINE_ROWS", 2)
     await _fill(store, ANA, 5)
     indexes = Indexes(store, FaissIndex)
     async with indexes.reading(ANA, NORMALIZER) as owner_index:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from core.library import new_search
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories

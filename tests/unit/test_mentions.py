@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Task
-from core.features.admin.decisions import OFF, Decision
+from core.features.admin.storage import OFF, Decision
 from core.features.reminders.feature import MUTED
 from core.features.reminders.mentioned import Subjects
 from core.features.reminders.on_mention import read_mention

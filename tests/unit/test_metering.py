@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager, asynccontextmanager
 import numpy as np
 import pytest
 
-from bot.models.metering import Meter, MeteredEmbedder
-from bot.models.prices import load_prices
+from bot.models.metering import Meter, MeteredEmbedder, load_prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
 from core.features.ledger.calls import ModelCall

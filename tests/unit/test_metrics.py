@@ -21,7 +21,7 @@ from bot.wiring import App, build, open_chatbot
 from core.clock import SystemClock
 from core.dialogue import Usage
 from core.errors import ConfigError, StorageError
-from core.features.admin.platforms import Link, PlatformState
+from core.features.admin.machine import Link, PlatformState
 from core.features.ledger.calls import ModelCall
 from core.ports import Clock
 from core.storage.database import PoolUse

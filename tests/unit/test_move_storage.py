@@ -15,7 +15,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from bot.cli.move_storage import move_storage, progress, render
+from bot.cli.storage import move_storage, progress, render_moved
 from bot.settings.settings import load
 from core.errors import BotError, StorageError
 from core.storage.memories import SqlMemories
@@ -139,7 +139,7 @@ async def test_the_bot_goes_on_there_and_numbers_no_row_as_one_that_was(tmp_path
 def test_the_command_moves_switches_and_says_how_to_go_back(home: Path) -> None:
     url, path, env = new_database(), home / "elefante.db", home / ".env"
     done = move_storage(load(), url)
-    said = render(done)
+    said = render_moved(done)
     assert env.read_text() == f"LANGUAGE=en\nSTORAGE_URL={url}\n"
     assert load().engine == "postgres"
     for part in (
@@ -157,7 +157,7 @@ def test_the_command_moves_switches_and_says_how_to_go_back(home: Path) -> None:
     with psycopg.connect(url) as postgres:
         postgres.execute("UPDATE people SET name = substr(name, 4)")
     path.rename(home / "elefante.db.old")
-    assert "with an empty database" in render(move_storage(load(), "sqlite:"))
+    assert "with an empty database" in render_moved(move_storage(load(), "sqlite:"))
     assert load().engine == "sqlite"
     assert stored(path) == before
 
@@ -212,7 +212,7 @@ async def test_what_postgresql_cannot_hold_is_replaced_and_counted(home: Path) -
     url = new_database()
     done = move_storage(load(), url)
     assert done["replaced"] == 2
-    assert "(NUL, or none of UTF-8): 2." in render(done)
+    assert "(NUL, or none of UTF-8): 2." in render_moved(done)
     with psycopg.connect(url) as postgres:
         names = [name for (name,) in postgres.execute("SELECT name FROM people").fetchall()]
     assert len([name for name in names if name.startswith("a\ufffd")]) == 3
@@ -223,11 +223,11 @@ def test_a_database_of_an_older_version_is_migrated_first_with_a_backup(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: tuple[Migration, ...] = (*MIGRATIONS, ("CREATE INDEX people_since ON people (since)",))
-    for module in ("bot.cli.move_storage", "core.storage.move_sqlite"):
+    for module in ("bot.cli.storage", "core.storage.move_sqlite"):
         monkeypatch.setattr(f"{module}.MIGRATIONS", later)
     done = move_storage(load(), new_database())
     assert done["migrated_from"] == len(MIGRATIONS)
-    assert f"was of an older version (schema {len(MIGRATIONS)}), and was migrated first" in render(done)
+    assert f"was of an older version (schema {len(MIGRATIONS)}), and was migrated first" in render_moved(done)
     assert list((home / "backups").glob("before-update-*.db"))
 
 
@@ -321,7 +321,7 @@ def test_what_the_environment_says_counts_more_and_is_told(home: Path, monkeypat
     monkeypatch.setenv("STORAGE_URL", "sqlite:")
     done = move_storage(load(), new_database())
     assert done["settings"] is None
-    assert "write the new STORAGE_URL yourself: it is set in the environment" in render(done)
+    assert "write the new STORAGE_URL yourself: it is set in the environment" in render_moved(done)
 
 
 # --- broken off, and compared ----------------------------------------------------------------------------------------

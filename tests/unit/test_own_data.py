@@ -14,9 +14,9 @@ import pytest
 from core.answering.chatbot import ChatBot
 from core.dialogue import Task
 from core.errors import ProviderDown
-from core.features.access.people import Person, Stranger
-from core.features.admin.decisions import Decision, DecisionKind
-from core.features.memories.listed import ListedMemories
+from core.features.access.storage import Person, Stranger
+from core.features.admin.storage import Decision, DecisionKind
+from core.features.memories.card import ListedMemories
 from core.memory.user_memory import UserMemory
 from core.models import Models
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Preferences, Role, UserKey

@@ -13,14 +13,12 @@ import pytest
 from core.answering.chatbot import ChatBot
 from core.answering.prompting import SYSTEM
 from core.dialogue import Task
-from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind
-from core.features.admin.machine import Doubt, Proof, Trouble
-from core.features.admin.platforms import Link, PlatformState
+from core.features.access.storage import Person
+from core.features.admin.machine import Doubt, Link, PlatformState, Proof, Trouble
 from core.features.admin.settings import MAX_PERSONA_CHARS
-from core.features.broadcast.broadcaster import Audience
-from core.features.broadcast.broadcasts import ReceiptCount
-from core.features.broadcast.commands import MAX_TEXT_CHARS
+from core.features.admin.storage import DecisionKind
+from core.features.broadcast.commands import MAX_TEXT_CHARS, Audience
+from core.features.broadcast.storage import ReceiptCount
 from core.features.ledger.calls import ModelCall
 from core.features.reminders.feature import MUTED, is_muted
 from core.models import MODES

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.models.metering import Price, Prices, load_prices, prices_of
 from bot.models.presets import PROVIDERS, example
-from bot.models.prices import Price, Prices, load_prices, prices_of
 from bot.settings.models import ModelSettings
 from core.dialogue import Usage
 from core.errors import ConfigError

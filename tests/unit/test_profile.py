@@ -10,7 +10,7 @@ import pytest
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Task
-from core.memory.profile import MAX_CHARS, MAX_LINES, slots
+from core.memory.memories import MAX_CHARS, MAX_LINES, slots
 from core.models import Cycle
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from core.dialogue import Usage
 from core.errors import StorageError
-from core.features.admin.decisions import Decision
-from core.features.admin.storage import Decisions
+from core.features.admin.storage import Decision, Decisions
 from core.features.ledger.calls import BOT, Asker, ModelCall, Spend, SpendingScope
 from core.features.ledger.storage import Ledger, Spending
 from core.features.quotas.limits import QUOTA, Defaults, Limit, read

@@ -13,8 +13,7 @@ import pytest
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
-from core.history.quotes import MAX_QUOTES, PastWords, asks, find_quotes
-from core.history.rendering import past_words
+from core.history.rendering import MAX_QUOTES, PastWords, asks, find_quotes, past_words
 from core.history.withholding import told_of
 from core.limited import LimitedMind
 from core.models import Cycle

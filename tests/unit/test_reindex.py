@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import reindex as verb
+from bot.cli import storage as verb
 from bot.settings.settings import Settings, load
 from bot.wiring import build
 from core.errors import ProviderError

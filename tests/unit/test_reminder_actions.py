@@ -12,8 +12,7 @@ import pytest
 from core.answering.parts import TurnLimits
 from core.dialogue import Task
 from core.enclosures import Quote, QuoteKind
-from core.features.reminders.effect import REMINDER_SET
-from core.features.reminders.reminders import Reminder, ReminderState
+from core.features.reminders.reminders import REMINDER_SET, Reminder, ReminderState
 from core.limited import LimitedMind
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import OutgoingMessage

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.features.access.people import Person
-from core.features.admin.decisions import ALLOWED, OFF, ON, Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import ALLOWED, OFF, ON, Decision, DecisionKind
 from core.features.reminders.feature import MUTED, permission_by
 from core.features.reminders.reminders import Reminder, ReminderState
 from core.features.reminders.scheduler import Permission, Scheduler

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
-from core.memory.relation import Relation
-from core.memory.resolve import Compared, Resolved
+from core.memory.relation import Compared, Relation, Resolved
 from core.memory.user_memory import UndoResult, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder

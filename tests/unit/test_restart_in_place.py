@@ -16,8 +16,8 @@ from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone, StorageError
-from core.features.access.people import Person
-from core.features.admin.decisions import ON, Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import ON, Decision, DecisionKind
 from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.storage.inbox import SqlInbox

@@ -13,9 +13,9 @@ from core.answering.parts import TurnLimits
 from core.answering.shown import SILENCE, credited, room_talk
 from core.dialogue import Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import DecisionKind
 from core.models import Cycle
 from core.outgoing import ChannelLimits
 from core.ports import Channel, Channels

@@ -12,8 +12,7 @@ import pytest
 from bench.times import DATA, LOCALES
 from core.memory.timed import end_of, timed, timed_anew, true_then
 from core.text.days import dated, day_phrase, without_day
-from core.times.reader import TimeWords
-from core.times.said import asked, meant, until
+from core.times.said import TimeWords, asked, meant, until
 from core.types import Locale, MemoryDraft, MemoryItem, MemoryKind, Span
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")

@@ -9,9 +9,9 @@ import pytest
 
 from core.dialogue import Task
 from core.errors import ChannelDown, ChannelError
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import DecisionKind
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House

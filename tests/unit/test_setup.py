@@ -13,7 +13,8 @@ import pytest
 
 from bot import platforms
 from bot.cli import setup as verb
-from bot.cli.setup import Setup, write_settings
+from bot.cli.setup import Setup
+from bot.settings.env_file import write_settings
 from bot.settings.settings import Settings, load
 from bot.wiring import storage
 from core.clock import SystemClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.delivery.split import Splitter, split
-from core.text.blocks import Fence, Table, open_block
+from core.text.markdown import Fence, Table, open_block
 
 
 def shown(text: str, max_chars: int) -> list[str]:

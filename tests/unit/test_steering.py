@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.admin.decisions import OFF, Decision
+from core.features.admin.storage import OFF, Decision
 from core.features.reminders import scheduler
 from core.features.reminders.feature import MUTED
 from core.features.reminders.reminders import Reminder

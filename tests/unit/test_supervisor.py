@@ -18,7 +18,7 @@ from bot.settings.settings import Settings, load
 from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot
 from core.errors import BotError, ChannelBusy, ConfigError
-from core.features.admin.platforms import Link
+from core.features.admin.machine import Link
 from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.fakes.channel import RecordingChannel

@@ -17,7 +17,7 @@ from core.models import Cycle
 from core.outgoing import OutgoingMessage
 from core.ports import Embedder
 from core.providers.usem3 import Usem3Embedder
-from core.text.numbers import in_digits
+from core.text.words import in_digits
 from core.types import Learn, MemoryDraft, MemoryKind, Preferences
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls, HashEmbedder, call

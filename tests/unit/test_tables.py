@@ -10,7 +10,7 @@ from wcwidth import wcswidth
 from adapters.discord import markup as discord_markup
 from adapters.telegram.markup import render, style
 from core.outgoing import OutgoingMessage
-from core.text.tables import PHONE_COLUMNS, without_tables
+from core.text.markdown import PHONE_COLUMNS, without_tables
 
 PRICES = """\
 | Produto | Preço | Nota |

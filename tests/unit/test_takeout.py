@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core.errors import ChannelGone, StorageError
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.ledger.calls import ModelCall
 from core.features.ledger.storage import Ledger
 from core.features.reminders.reminders import Before, Kind, Reminder, ReminderState, Schedule

@@ -11,9 +11,9 @@ from core.answering.parts import TurnLimits
 from core.answering.shown import room_talk
 from core.dialogue import Prompt, Task
 from core.enclosures import Quote, QuoteKind, Speaker
-from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.features.admin.decisions import DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import DecisionKind
 from core.models import Cycle
 from core.stores import Exchange
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Role, Thread, UserKey

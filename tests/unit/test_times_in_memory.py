@@ -12,9 +12,9 @@ import pytest
 from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import Drafts, wanted_drafts
 from core.limited import LimitedMind
-from core.memory.asking import search_asked, wordings
-from core.text.past import asks_past
-from core.times.reader import TimeWords
+from core.memory.timed import search_asked, wordings
+from core.text.pointing import asks_past
+from core.times.said import TimeWords
 from core.types import Locale, MemoryDraft, MemoryItem, MemoryKind
 from tests.fakes.house import ANA
 from tests.fakes.talk import Talk, talking

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from bot.logs import LOG_FILE, configure
-from bot.models.metering import Meter
-from bot.models.prices import load_prices
+from bot.models.metering import Meter, load_prices
 from core.answering.chatbot import ChatBot
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
 from core.errors import KeyRejected, StreamCut

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Prompt, Task
-from core.features.access.people import Account, Person
+from core.features.access.storage import Account, Person
 from core.stores import ChangeContext
 from core.text.catalogue import in_words
 from core.types import Locale, MemoryDraft, MemoryKind, Role

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.errors import StorageError
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex

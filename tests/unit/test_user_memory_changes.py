@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from core.errors import StorageError
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UndoResult, UserMemory
 from core.storage.faiss_index import FaissIndex

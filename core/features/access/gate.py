@@ -1,4 +1,4 @@
-"""Access gate: reject messages before they are stored, tell the sender why, and ask the owners about strangers."""
+"""Access gate: reject messages before they are stored, say why, and ask the owners about strangers and rooms."""
 
 from __future__ import annotations
 
@@ -12,18 +12,60 @@ from typing import Final
 from core.answering.language_choice import Locales
 from core.answering.outcomes import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.answering.parts import Gate, Verdict
+from core.answering.turn import by_platform
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.errors import StorageError
-from core.features.access.people import DENIED, Person, Stranger
 from core.features.access.rules import Access, Mode
-from core.features.access.titles import RoomTitles
+from core.features.access.storage import DENIED, Person, Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.days import short_minute
+from core.text.markdown import verbatim
 from core.types import ChatKey, Incoming, Invitation, Locale, Localized, Role, UserKey, room_name
+
+_KEPT_AS: Final = "room_titles"
+_MOST_ROOMS: Final = 1000
+
+
+class RoomTitles:
+    """Titles of rooms, by PLATFORM:ID; of more than `_MOST_ROOMS` those that were noted last."""
+
+    def __init__(self, kept: KeptStore) -> None:
+        self._kept = kept
+        self._noted: dict[str, str] = {}  # by this process, so that each message of a room reads nothing
+
+    async def of(self, room: str) -> str:
+        """Return the title of a room, "" if none is known."""
+        return str(json.loads(await self._kept.get(_KEPT_AS) or "{}").get(room, ""))
+
+    async def told(self, room: str, locale: Locale) -> str:
+        """Return how a room, named as PLATFORM:ID, is called for people who were there: its title, if it is known."""
+        title = await self.of(room)
+        return f"“{verbatim(title)}”" if title else await by_platform(room, locale)
+
+    async def note(self, room: str, title: str) -> None:
+        """Keep the title of a room; "" changes nothing."""
+        if not title or self._noted.get(room) == title:
+            return
+        if title != await self.of(room):
+            await self._kept.change(_KEPT_AS, partial(_with_title, room=room, title=title))
+        if len(self._noted) >= _MOST_ROOMS:
+            self._noted.clear()
+        self._noted[room] = title
+
+    async def note_here(self, incoming: Incoming) -> None:
+        """Keep the title of the room where that was said."""
+        await self.note(room_name(incoming.chat), incoming.room_title)
+
+
+def _with_title(kept: str | None, *, room: str, title: str) -> str:
+    titles: dict[str, str] = json.loads(kept or "{}")
+    titles.pop(room, None)
+    titles[room] = title
+    return json.dumps(dict(list(titles.items())[-_MOST_ROOMS:]), ensure_ascii=False)
 
 
 def card(stranger: Stranger, locale: Locale, handle: str) -> OutgoingMessage:
@@ -82,23 +124,11 @@ def minute(at: datetime, locale: Locale) -> str:
     return short_minute(at.astimezone(UTC), locale)
 
 
-ROLES: dict[str, Localized] = {
-    Role.OWNER.value: text("admin.decide.roles.owner"),
-    Role.ADMIN.value: text("admin.decide.roles.admin"),
-    Role.MEMBER.value: text("admin.decide.roles.member"),
-    Role.GUEST.value: text("admin.decide.roles.guest"),
-    Role.BLOCKED.value: text("admin.decide.roles.blocked"),
-    DENIED: text("admin.decide.roles.denied"),
-    "": text("admin.decide.roles.stranger"),
-}
+ROLES = texts("admin.decide.roles", (*map(str, Role), DENIED)) | {"": text("admin.decide.roles.stranger")}
 """What each role is called; a stranger's is ""."""
 
 CARD = text("access.card.card")
-VERDICTS: dict[str, Localized] = {
-    "allow": text("access.card.verdicts.allow"),
-    "deny": text("access.card.verdicts.deny"),
-    "block": text("access.card.verdicts.block"),
-}
+VERDICTS = texts("access.card.verdicts", ("allow", "deny", "block"))
 
 
 MAX_AN_HOUR: Final = 10
@@ -134,7 +164,7 @@ class Cards:
     async def ask(self, user: UserKey) -> None:
         """Ask the owners about a stranger who has just been noted; /admin users lists every stranger."""
         try:
-            stranger = await self._access.stranger(user)
+            stranger = await self._access.people.stranger(user)
             if stranger is not None and not stranger.denied:
                 await self._ask(stranger)
         except StorageError as error:
@@ -158,7 +188,7 @@ class Cards:
         asked = json.loads(counted_now or "[]")[1]
         if asked > MAX_AN_HOUR + 1:  # the line was said
             return
-        for person in await self._access.people():
+        for person in await self._access.people.all():
             if person.role is Role.OWNER and person.user != but:
                 locale = await self._locales.known(person.user)
                 shown = draw(locale)

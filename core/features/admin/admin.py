@@ -6,20 +6,20 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from core.answering.confirmations import Confirmations
 from core.commands.command import (
     ON_SETTINGS,
+    ONLY_OWNER,
     Command,
     Complete,
     CompletionRequest,
     Request,
     missing_words,
+    offer_of,
     word_buttons,
 )
 from core.commands.menu import MenuEntry, MenuOption, choice_field
-from core.commands.table import ONLY_OWNER, offer_of
 from core.delivery.notifier import Delivery, Notifier
-from core.features.pending_input.replies import PendingReplies
+from core.features.pending_input import PendingReplies
 from core.outgoing import Button, OutgoingMessage, Suggestion
 from core.text.catalogue import text
 from core.text.markdown import verbatim
@@ -99,7 +99,6 @@ async def ask_to_confirm(
     request: Request,
     wanted: object,
     *,
-    confirmations: Confirmations,
     command: str,
     said: Localized,
     label: Localized,
@@ -111,7 +110,7 @@ async def ask_to_confirm(
 
     `said` is the question, with the whole command among its `values`; lines may stand before and after it.
     """
-    command = f"{command} {await confirmations.ask(request.incoming.conversation, wanted)}"
+    command = f"{command} {await request.ask(wanted)}"
     lines = [*before, said[request.locale].format(command=command, **values), *after]
     await request.answer.tell("\n".join(lines), choices=[Button(label[request.locale], command, in_place=True)])
 

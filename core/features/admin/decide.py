@@ -11,7 +11,8 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.access.gate import ROLES, minute
-from core.features.admin.decisions import (
+from core.features.admin.names import Names
+from core.features.admin.storage import (
     ALLOWED,
     ALONE,
     OFF,
@@ -20,14 +21,13 @@ from core.features.admin.decisions import (
     Applied,
     Decision,
     DecisionKind,
+    Decisions,
     Matter,
     by_mode,
 )
-from core.features.admin.names import Names
-from core.features.admin.storage import Decisions
 from core.models import MODES
 from core.ports import Clock
-from core.text.catalogue import text
+from core.text.catalogue import text, texts
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, Role, UserKey, places_of, room_name
@@ -224,17 +224,8 @@ NEVER = text("admin.decide.never")
 _ROOM = {ALLOWED: text("admin.decide.values.room.allowed"), "": text("admin.decide.values.room.not_allowed")}
 _ACTION = {ON: text("admin.decide.values.action.on"), OFF: text("admin.decide.values.action.off"), "": UNSET}
 _PAUSE = {ON: text("admin.decide.values.pause.on"), "": text("admin.decide.values.pause.off")}
-_ACCESS = {
-    "private": text("admin.decide.values.access.private"),
-    "members": text("admin.decide.values.access.members"),
-    "open": text("admin.decide.values.access.open"),
-    "": UNSET,
-}
-TALKS = {
-    TOGETHER: text("pointing.talk.together"),
-    ALONE: text("pointing.talk.alone"),
-    "": text("pointing.talk.undecided"),
-}
+_ACCESS = texts("admin.decide.values.access", ("private", "members", "open")) | {"": UNSET}
+TALKS = texts("pointing.talk", (TOGETHER, ALONE)) | {"": text("pointing.talk.undecided")}
 _NO_PERSONA = dict.fromkeys((OFF, ""), text("admin.decide.no_persona"))
 MATTERS: Final = (
     Matter(DecisionKind.ROLE, values=ROLES, of_people=True),
@@ -249,11 +240,7 @@ MATTERS: Final = (
     Matter(DecisionKind.CONTEXT, text("pointing.decide.about"), dict.fromkeys(("", OFF), text("pointing.decide.off"))),
 )
 
-TOLD = {
-    Applied.DONE: text("admin.decide.told.done"),
-    Applied.STALE: text("admin.decide.told.stale"),
-    Applied.LAST_OWNER: text("admin.decide.told.last_owner"),
-}
+TOLD = texts("admin.decide.told", Applied)
 FORGOTTEN = text("admin.decide.forgotten")
 ALREADY = text("admin.decide.already")
 DECIDED = text("admin.decide.decided")

@@ -10,9 +10,8 @@ from core.commands.command import CompletionRequest, Request, offered
 from core.commands.menu import PERSON, MenuOption, completed_field
 from core.delivery.notifier import Notifier
 from core.enclosures import Speaker
-from core.features.access.gate import ROLES
+from core.features.access.gate import ROLES, RoomTitles
 from core.features.access.rules import Access
-from core.features.access.titles import RoomTitles
 from core.features.admin.admin import MAX_ID_CHARS, Run, Verb, WrongUse
 from core.outgoing import Suggestion
 from core.ports import Channels
@@ -56,7 +55,7 @@ class Names:
 
         That is their @name and name, or else the id.
         """
-        known = await self._access.person(user) or await self._access.stranger(user)
+        known = await self._access.people.find(user) or await self._access.people.stranger(user)
         handle, name = await self._access.handle(user), known.name if known is not None else ""
         url = self._notifier.account_urls.get(user.platform, "")
         words = [*([f"@{handle}"] if handle else []), *([name] if name != user.user else [])]
@@ -119,7 +118,7 @@ class Names:
 
     async def complete(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return those who asked to be let in, the newest first, then everybody who has a role."""
-        strangers, people = await self._access.strangers(_MOST_STRANGERS), await self._access.people()
+        strangers, people = await self._access.strangers(_MOST_STRANGERS), await self._access.people.all()
         told = [(each.user, each.name, "") for each in strangers]
         told += [(each.user, each.name, each.role.value) for each in people]
         return offered(
@@ -133,7 +132,7 @@ class Names:
     async def is_seen(self, user: UserKey, request: Request) -> bool:
         """Whether the account ever wrote and was answered or noted, or the request shows a message of it."""
         shown = UserKey(user.platform, request.incoming.quoted_user or "-")
-        return user == shown or await self._access.account(user) is not None
+        return user == shown or await self._access.people.account(user) is not None
 
     async def _named(self, request: Request, word: str) -> UserKey:
         platform, colon, name = word.partition(":")
@@ -169,7 +168,7 @@ class Names:
         return re.fullmatch(form, name) is not None
 
     async def _by_handle(self, handle: str, platform: str, locale: Locale) -> UserKey:
-        users = [user for user in await self._access.named(handle) if platform in {"", user.platform}]
+        users = [user for user in await self._access.people.named(handle) if platform in {"", user.platform}]
         if not users:
             raise _wrong(NEVER_SEEN, f"@{handle}", locale)
         if len(users) > 1:
@@ -179,7 +178,7 @@ class Names:
     async def _is_kept(self, user: UserKey) -> bool:
         """Whether something is kept of the account, be it a role that an earlier version gave to a typo."""
         access = self._access
-        kept = (await access.account(user), await access.person(user), await access.stranger(user))
+        kept = (await access.people.account(user), await access.people.find(user), await access.people.stranger(user))
         return any(each is not None for each in kept)
 
     def _refuse_platform(self, platform: str, locale: Locale) -> None:

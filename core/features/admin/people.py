@@ -1,21 +1,29 @@
-"""Verbs about people: users, allow, deny, block, role, access. `Decider` checks who may decide so."""
+"""Verbs about people: users, allow, deny, block, role, access, owner. `Decider` checks who may decide so.
+
+To make somebody else an owner, and to step down, are confirmed, and undone as any role is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from core.answering.outcomes import LET_IN
 from core.commands.command import Request
 from core.enclosures import Speaker
 from core.features.access.gate import ALL_HERE, ROLES, card, fits, named, person_line, stranger_line, verdicts
-from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Mode
+from core.features.access.storage import DENIED, Person, Stranger
 from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, ask_to_confirm, tell_room
-from core.features.admin.decisions import Decision, DecisionKind
+from core.features.admin.decide import TOLD
 from core.features.admin.names import NOT_SEEN_YET
+from core.features.admin.storage import Applied, Decision, DecisionKind
 from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.unicode import one_line
 from core.types import Incoming, Locale, Localized, Role, UserKey, room_name
 
@@ -54,7 +62,7 @@ class PeopleVerbs:
         locale = request.locale
         asked = await self._access.strangers(MOST_COUNTED)
         rooms = await self._shared.stores.decisions.values(DecisionKind.ROOM)
-        people = await self._access.people()
+        people = await self._access.people.all()
         lines = [USERS[locale], *[person_line(each, locale, await self._access.handle(each.user)) for each in people]]
         if rooms:
             lines += ["", ROOMS[locale], *[await self._room_line(name) for name in rooms]]
@@ -79,7 +87,7 @@ class PeopleVerbs:
     async def _show(self, request: Request, user: UserKey) -> None:
         """Show a person; a stranger on whom nobody decided is shown with the buttons that do."""
         locale = request.locale
-        known, noted = await self._access.person(user), await self._access.stranger(user)
+        known, noted = await self._access.people.find(user), await self._access.people.stranger(user)
         if known is not None:
             await request.answer.tell(person_line(known, locale, await self._access.handle(user)))
         elif noted is not None and not noted.denied:
@@ -125,17 +133,15 @@ class PeopleVerbs:
     async def access_mode(self, request: Request, argument: str) -> None:
         """Show the access mode, or change it; opening the bot to everybody has to be confirmed."""
         wanted, _, code = argument.partition(" ")
-        take = self._shared.confirmations.take
         if not wanted:
             await self._show_modes(request)
             return
         if wanted.casefold() not in set(Mode):
             raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
         mode, now = Mode(wanted.casefold()), await self._access.mode()
-        if mode is Mode.OPEN and now is not mode and await take(request.incoming, code, Mode) is not mode:
-            confirm = self._shared.confirmations
+        if mode is Mode.OPEN and now is not mode and await request.confirmed(code, Mode) is not mode:
             command = f"/admin access {mode}"
-            await ask_to_confirm(request, mode, confirmations=confirm, command=command, said=OPEN_ASKS, label=OPEN_IT)
+            await ask_to_confirm(request, mode, command=command, said=OPEN_ASKS, label=OPEN_IT)
         else:
             await self._decide(request, DecisionKind.ACCESS, "", mode.value)
 
@@ -150,7 +156,7 @@ class PeopleVerbs:
 
         A button below a question about a stranger decides nothing once somebody has decided on them.
         """
-        noted = await self._access.stranger(user)
+        noted = await self._access.people.stranger(user)
         by_card = request.incoming.pressed and not request.incoming.written
         done = await self._decide(request, DecisionKind.ROLE, str(user), role, only_undecided=by_card)
         if done is not None and not await self._names.is_seen(user, request):
@@ -174,15 +180,138 @@ MORE = forms("admin.survey.more")
 NO_ROLE = text("access.admission.no_role")
 NO_MODE = text("access.admission.no_mode")
 ACCESS_IS = text("access.admission.access_is")
-MODES: dict[Mode, Localized] = {
-    Mode.PRIVATE: text("access.admission.modes.private"),
-    Mode.MEMBERS: text("access.admission.modes.members"),
-    Mode.OPEN: text("access.admission.modes.open"),
-}
-MODE_LABELS: dict[str, Localized] = {
-    Mode.PRIVATE: text("menus.access.private"),
-    Mode.MEMBERS: text("menus.access.members"),
-    Mode.OPEN: text("menus.access.open"),
-}
+MODES = texts("access.admission.modes", Mode)
+MODE_LABELS = texts("menus.access", map(str, Mode))
 OPEN_ASKS = text("access.admission.open_asks")
 OPEN_IT = text("access.admission.open_it")
+
+
+CONFIRM, LEAVE = "confirm", "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class NewOwner:
+    """What an owner is asked to confirm: to make that person an owner, too."""
+
+    user: UserKey
+
+
+class SteppingDown(StrEnum):
+    """What an owner is asked to confirm: to be an owner no more."""
+
+    MEMBER = "member"
+
+
+class Handover:
+    """Show who owns the bot; make a person who is let in an owner; let an owner become a member."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._access = shared.access
+        self._ask = partial(ask_to_confirm, command=f"/admin owner {CONFIRM}")
+
+    async def owner(self, request: Request, argument: str) -> None:
+        """Show the owners, or ask whether to make a person one, or to step down."""
+        words = argument.split()
+        match [word.casefold() for word in words]:
+            case [] if not request.incoming.quoted_user:
+                owners = [await self._line(person, request) for person in await self._owners()]
+                lines = [OWNERS[request.locale], *owners, "", HOW[request.locale]]
+                await request.answer.tell("\n".join(lines))
+            case [word, _] if word == CONFIRM:
+                await self._confirmed(request, words[1])
+            case [word] if word == LEAVE:
+                await self._ask_to_leave(request)
+            case _:
+                await self._ask_to_make(request, await self._shared.names.find(request, words))
+
+    async def _ask_to_make(self, request: Request, user: UserKey) -> None:
+        """Say what it means that somebody becomes an owner, and ask for a confirmation."""
+        locale, person = request.locale, await self._access.people.find(user)
+        if person is None or person.role is Role.BLOCKED:
+            role = ROLES[person.role.value if person else ""][locale]
+            await request.tell(NOT_LET_IN, who=await self._shared.names.of_person(user), user=user, role=role)
+        elif person.role is Role.OWNER:
+            await request.tell(IS_OWNER, who=await self._line(person, request))
+        else:
+            has_named = any(self._access.is_named(each.user) for each in await self._owners(user.platform))
+            await self._ask(
+                request,
+                NewOwner(user),
+                said=MAKE_ASKS,
+                label=MAKE_IT,
+                before=[NAMED_STAYS[locale]] if has_named else [],
+                who=await self._line(person, request),
+            )
+
+    async def _ask_to_leave(self, request: Request) -> None:
+        """Say what stepping down means, and ask for a confirmation; the last owner of a platform stays."""
+        me, locale = request.incoming.user, request.locale
+        owners = [person.user for person in await self._owners(me.platform)]
+        if me not in owners:
+            await request.tell(NOT_BY_ROLE)
+        elif owners == [me]:
+            await request.tell(TOLD[Applied.LAST_OWNER])
+        else:
+            returns = [NAMED_RETURNS[locale]] if self._access.is_named(me) else []
+            await self._ask(request, SteppingDown.MEMBER, said=LEAVE_ASKS, label=STEP_DOWN, before=returns)
+
+    async def _confirmed(self, request: Request, code: str) -> None:
+        match await request.confirmed(code, NewOwner, SteppingDown, over=NOT_CONFIRMED):
+            case NewOwner(user):
+                await self._make(request, user)
+            case SteppingDown():
+                await self._leave(request)
+
+    async def _make(self, request: Request, user: UserKey) -> None:
+        """Make them an owner if they are still let in, and tell them."""
+        person = await self._access.people.find(user)
+        if person is None or person.role is Role.BLOCKED:
+            await request.tell(TOLD[Applied.STALE])
+        elif await self._shared.decider.decide(request, DecisionKind.ROLE, str(user), Role.OWNER.value):
+            await self._tell([user], IS_OWNER_NOW, await self._called(request.incoming.user))
+
+    async def _leave(self, request: Request) -> None:
+        me, now = request.incoming.user, self._shared.clock.now()
+        before = await self._shared.stores.decisions.value(DecisionKind.ROLE, str(me))
+        decision = Decision(now, me, DecisionKind.ROLE, str(me), before, Role.MEMBER.value)
+        applied = await self._shared.decider.make(decision) if before == Role.OWNER else Applied.STALE
+        if applied is not Applied.DONE:
+            await request.tell(TOLD[applied])
+            return
+        await request.tell(LEFT)
+        await self._tell([person.user for person in await self._owners()], HAS_LEFT, await self._called(me))
+
+    async def _tell(self, users: Sequence[UserKey], said: Localized, who: str) -> None:
+        for user in users:
+            locale = await self._shared.locales.known(user)
+            await self._shared.notifier.tell(user, OutgoingMessage(said[locale].format(who=who)))
+
+    async def _owners(self, platform: str = "") -> Sequence[Person]:
+        people = await self._access.people.all()
+        return [each for each in people if each.role is Role.OWNER and platform in {"", each.user.platform}]
+
+    async def _line(self, person: Person, request: Request) -> str:
+        return person_line(person, request.locale, await self._access.handle(person.user))
+
+    async def _called(self, user: UserKey) -> str:
+        """Return a person's name and id, without their @name."""
+        person = await self._access.people.find(user)
+        return " ".join([*(named(person.name) if person else []), f"`{user}`"])
+
+
+OWNERS = text("admin.owner.owners")
+HOW = text("admin.owner.how")
+NOT_LET_IN = text("admin.owner.not_let_in")
+IS_OWNER = text("admin.owner.is_owner")
+MAKE_ASKS = text("admin.owner.make_asks")
+MAKE_IT = text("admin.owner.make_it")
+NAMED_STAYS = text("admin.owner.named_stays")
+NAMED_RETURNS = text("admin.owner.named_returns")
+NOT_BY_ROLE = text("admin.owner.not_by_role")
+LEAVE_ASKS = text("admin.owner.leave_asks")
+STEP_DOWN = text("admin.owner.step_down")
+NOT_CONFIRMED = text("admin.owner.not_confirmed")
+IS_OWNER_NOW = text("admin.owner.is_owner_now")
+LEFT = text("admin.owner.left")
+HAS_LEFT = text("admin.owner.has_left")

@@ -9,12 +9,12 @@ from typing import Final
 
 from core.actions.action import Registry
 from core.answering.shown import MAX_MESSAGES
-from core.commands.command import CompletionRequest, Request, offered
-from core.commands.table import offer_of
+from core.commands.command import CompletionRequest, Request, offer_of, offered
 from core.errors import ChannelError
 from core.features.access.gate import ALL_THERE, KNOWN_THERE
 from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, place_of, tell_room
-from core.features.admin.decisions import (
+from core.features.admin.machine import Doubt, Proof
+from core.features.admin.storage import (
     ALL_MODES,
     ALLOWED,
     ALONE,
@@ -25,12 +25,11 @@ from core.features.admin.decisions import (
     DecisionKind,
     of_modes,
 )
-from core.features.admin.machine import Doubt, Proof
 from core.features.feature import Shared
 from core.history.window import POLICIES, SUMMARY
 from core.models import MODES
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import text
+from core.text.catalogue import text, texts
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.text.words import nearest
@@ -355,12 +354,7 @@ NO_ACTION = text("admin.no_action")
 ALWAYS_ON = text("admin.always_on")
 
 MODELS = text("admin.model.title")
-ABOUT_MODES: dict[str, Localized] = {
-    "heavy": text("admin.model.about.heavy"),
-    "reasoning": text("admin.model.about.reasoning"),
-    "chat": text("admin.model.about.chat"),
-    "summary": text("admin.model.about.summary"),
-}
+ABOUT_MODES = texts("admin.model.about", MODES)
 SET = text("admin.model.set")
 DECIDED = text("admin.model.decided")
 LOST = text("admin.model.lost")
@@ -373,12 +367,7 @@ WHICH = text("admin.model.which")
 NO_MODE = text("admin.model.no_mode")
 MEANT = text("admin.model.meant")
 PROVING = text("admin.model.proving")
-DOUBTS: dict[Doubt, Localized] = {
-    Doubt.FORM: text("admin.model.doubts.form"),
-    Doubt.PROVIDER: text("admin.model.doubts.provider"),
-    Doubt.KEY: text("admin.model.doubts.key"),
-    Doubt.ANSWER: text("admin.model.doubts.answer"),
-}
+DOUBTS = texts("admin.model.doubts", Doubt)
 UNCHANGED = text("admin.model.unchanged")
 UNPRICED = text("admin.model.unpriced")
 SPLIT = text("admin.model.split")

@@ -9,10 +9,9 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.access.gate import minute
-from core.features.admin.decisions import DecisionKind
-from core.features.admin.machine import Trouble
-from core.features.admin.platforms import line as platform_line
-from core.features.admin.platforms import span
+from core.features.admin.machine import Trouble, span
+from core.features.admin.machine import line as platform_line
+from core.features.admin.storage import DecisionKind
 from core.features.feature import Shared
 from core.outgoing import Button
 from core.text.catalogue import counted, forms, text

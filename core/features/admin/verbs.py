@@ -16,17 +16,16 @@ from core.commands.command import Request
 from core.commands.menu import MenuOption, choice_field, completed_field, number_field, text_field
 from core.errors import ConfigError
 from core.features.access.gate import ROLES
-from core.features.access.people import DENIED
+from core.features.access.storage import DENIED
 from core.features.admin.admin import ROOM, WHERE, Admin, Verb
-from core.features.admin.decisions import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
-from core.features.admin.handover import LEAVE, Handover
 from core.features.admin.names import EXAMPLE
-from core.features.admin.people import GIVEN, MODE_LABELS, PeopleVerbs
+from core.features.admin.people import GIVEN, LEAVE, MODE_LABELS, Handover, PeopleVerbs
 from core.features.admin.settings import ABOUT_MODES, CONTEXT, DEFAULT, TALK, SettingVerbs
 from core.features.admin.status import MOST_LOGS, RETRY, Status
+from core.features.admin.storage import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
 from core.features.feature import Contribution, Shared
 from core.history.window import LAST_MESSAGES, LAST_TOKENS, SUMMARY
-from core.text.catalogue import text
+from core.text.catalogue import text, texts
 from core.types import Role
 
 
@@ -169,7 +168,7 @@ def build(shared: Shared, registry: Registry) -> Contribution:
 
 
 def _room_fields(shared: Shared) -> tuple[MenuOption, ...]:
-    choices = {"allow": text("menus.room.allow"), "deny": text("menus.room.deny")}
+    choices = texts("menus.room", ("allow", "deny"))
     choices |= {CONTEXT: text("menus.room.context"), f"{CONTEXT} {OFF}": text("menus.room.context_off")}
     choices |= {f"{TALK} {TOGETHER}": text("menus.room.together"), f"{TALK} {ALONE}": text("menus.room.alone")}
     for each in shared.added.switches:
@@ -193,11 +192,7 @@ _ACTION_FIELDS: Final = (
     choice_field(
         "what",
         text("menus.fields.actions"),
-        {
-            "list": text("menus.actions.list"),
-            "enable": text("menus.actions.enable"),
-            "disable": text("menus.actions.disable"),
-        },
+        texts("menus.actions", ("list", "enable", "disable")),
     ),
     completed_field("action", text("menus.fields.action")),
 )
@@ -211,14 +206,9 @@ _PROMPT_FIELDS: Final = (
     choice_field(
         "what",
         text("menus.fields.prompt_off"),
-        {OFF: text("menus.prompt.off"), DEFAULT: text("menus.prompt.default")},
+        texts("menus.prompt", (OFF, DEFAULT)),
     ),
 )
-_POLICIES: Final = {
-    SUMMARY: text("menus.policies.summary"),
-    LAST_MESSAGES: text("menus.policies.last_messages"),
-    LAST_TOKENS: text("menus.policies.last_tokens"),
-    DEFAULT: text("menus.settings"),
-}
+_POLICIES: Final = texts("menus.policies", (SUMMARY, LAST_MESSAGES, LAST_TOKENS)) | {DEFAULT: text("menus.settings")}
 CHANGES = text("admin.survey.changes")
 NO_CHANGES = text("admin.survey.no_changes")

@@ -1,4 +1,4 @@
-"""Broadcasts in the database: one row a broadcast, one row a recipient.
+"""Texts for everybody, and who has each, in the database: one row a broadcast, one row a recipient.
 
 A draft is sealed by its writer's key. What is told to everybody is the bot's own word: it goes on being told, by the
 bot's key, when its writer is forgotten.
@@ -9,14 +9,58 @@ bot's key, when its writer is forgotten.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
 
-from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, BroadcastState, Receipt, ReceiptCount
 from core.sealing.port import BOT
 from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, storable, user_key
 from core.text.language import from_tag
 from core.types import Locale, UserKey
+
+DRAFT_KEPT: Final = timedelta(days=1)
+
+
+class BroadcastState(StrEnum):
+    """The state of a broadcast. One that is DONE or CANCELLED is over, and its text was deleted."""
+
+    DRAFT = "draft"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+class Receipt(StrEnum):
+    """Whether a person has it. Of one that is SENDING at a start nobody can know whether it arrived."""
+
+    WAITING = "waiting"
+    SENDING = "sending"
+    TOLD = "told"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """A text for everybody. `by` is its author, None if they were forgotten; `locale` is the author's language."""
+
+    id: int
+    at: datetime
+    by: UserKey | None
+    locale: Locale
+    text: str
+    state: BroadcastState = BroadcastState.DRAFT
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptCount:
+    """How many people have it, cannot be reached, and wait for it."""
+
+    told: int = 0
+    unreachable: int = 0
+    waiting: int = 0
+
 
 _BROADCAST = 'at, platform, "user", language, text, state'
 _TEXT = "broadcasts.text"

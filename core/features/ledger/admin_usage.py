@@ -89,7 +89,7 @@ class UsageVerb:
         )
 
     async def _lines(self, locale: Locale, spent: Spent, total: Sum) -> list[str]:
-        names = {str(person.user): person.name for person in await self._access.people()}
+        names = {str(person.user): person.name for person in await self._access.people.all()}
         users = [entry for entry in _largest(spent.by_user) if entry.keys[0]][:_USERS_SHOWN]
         return [
             counted(TITLE, locale, len(spent.days), zone=self._zone.key),

@@ -16,7 +16,7 @@ from typing import Final
 from core.commands.command import ON_DATA, Command, Request
 from core.commands.menu import text_field
 from core.features.feature import Contribution, Shared
-from core.features.links.codes import LinkCode
+from core.features.links.storage import LinkCode
 from core.history.withholding import withhold
 from core.outgoing import Button, OutgoingMessage
 from core.stores import Share

@@ -1,14 +1,30 @@
-"""The codes that link accounts, in the database: one row for each account that waits for its other one."""
+"""Codes that link another account of a person, in the database: a row for each account that waits for its other."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from core.features.links.codes import LinkCode
 from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import UserKey
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCode:
+    """A code that links another account to `user`; only its hash, `digest`, is stored.
+
+    `asked` is the account that was last told what entering the code gives away, at `asked_at`.
+    """
+
+    digest: str
+    user: UserKey
+    name: str
+    at: datetime
+    asked: UserKey | None = None
+    asked_at: datetime | None = None
+
 
 _ROW = 'platform, "user", digest, name, at, asked_platform, asked_user, asked_at'
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
+from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind, whole
 from core.actions.memory_save import (
     MEMORY_SAVE,
     NAME,
@@ -30,14 +30,20 @@ from core.commands.menu import choice_field, completed_field, number_field, text
 from core.dialogue import Outcome, Step
 from core.enclosures import pointed_words
 from core.errors import ProviderError
+from core.features.feature import Contribution, Shared
 from core.features.memories.card import (
+    PAGE_SIZE,
     SHOW,
+    ListedMemories,
+    MemoryCompletion,
+    Page,
     after,
     back,
     block,
     fenced,
     form_text,
     heading,
+    is_number,
     messages_of,
     place,
     show_card,
@@ -45,23 +51,32 @@ from core.features.memories.card import (
     where_said,
     words_of,
 )
-from core.features.memories.listed import PAGE_SIZE, ListedMemories, MemoryCompletion, Page, is_number
-from core.features.pending_input.replies import PendingReplies
-from core.features.preferences.language import why_not_remembering
+from core.features.memories.confirm import CONFIRM_COMMAND
+from core.features.pending_input import PendingReplies
 from core.memory.memories import Memories
 from core.memory.timed import timed_anew
 from core.memory.user_memory import renewed_bindings
 from core.outgoing import Button, Suggestion
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
-from core.text.language_names import name_in
+from core.text.language import name_in
 from core.text.markdown import verbatim
 from core.text.pointing import points_only
-from core.text.unicode import one_line
 from core.times.wording import zone_told
-from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem, MemoryKind
+from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem
 
 _log = logging.getLogger(__name__)
+
+
+def build(shared: Shared) -> Contribution:
+    """Contribute /remember, /recall, /memories, and the command of the buttons of proposals."""
+    listed = ListedMemories(shared.stores.kept)
+    browsing = MemoryCommands(listed, shared.memories, shared.stores.history, shared.replies)
+    return Contribution(
+        commands=(REMEMBER, *browsing.commands, CONFIRM_COMMAND),
+        forgetters=(listed, shared.stores.pending_inputs, shared.stores.confirmations),
+        offers=(listed, browsing),
+    )
 
 
 async def remember(request: Request, text: str) -> None:
@@ -77,7 +92,7 @@ async def remember(request: Request, text: str) -> None:
         pointed = called(turn, things)
     if not text and not pointed:
         await request.tell(WHAT_IS_IT if things else UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
-    elif why := why_not_remembering(turn.person):
+    elif why := turn.person.why_not_remembering:
         await request.tell(why)
     elif pointed:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
@@ -103,14 +118,6 @@ async def _wanted(turn: Turn) -> SaveRequest:
     except ProviderError as error:
         _log.warning("kept as it is", extra={"error": type(error).__name__})
         return SaveRequest()
-
-
-def whole(text: str) -> Sequence[MemoryDraft]:
-    """Return the text split into as many drafts as it takes, each found by its beginning."""
-    parts = [text[at : at + MAX_CONTENT_CHARS].strip() for at in range(0, len(text), MAX_CONTENT_CHARS)]
-    return [
-        MemoryDraft(MemoryKind.TEXT, part, to_bindings([one_line(part, MAX_BINDING_CHARS)])) for part in parts if part
-    ]
 
 
 WHAT_IS_IT = text("files.what_is_it")
@@ -289,7 +296,7 @@ class MemoryCommands:
 
     async def _edit(self, request: Request, item: MemoryItem, content: str) -> None:
         """Replace the content without asking a model; without one, take the person's next message for it."""
-        if why := why_not_remembering(request.person):
+        if why := request.person.why_not_remembering:
             await request.tell(why)
         elif not content:
             await self._replies.await_text(request, f"/memories edit {item.id}")

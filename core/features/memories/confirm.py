@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
+from core.actions.memory_drafts import whole
 from core.actions.memory_save import NAME as MEMORY_SAVE
 from core.actions.memory_save import SaveResult, buttons, keep, propose, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
@@ -26,12 +27,10 @@ from core.actions.proposal import (
     proposes,
 )
 from core.answering import outcomes
-from core.answering.confirmations import Choice, Confirmations
+from core.answering.confirmations import Choice
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
-from core.features.memories.commands import whole
-from core.features.preferences.language import why_not_remembering
 from core.outgoing import Button
 from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
@@ -55,63 +54,54 @@ MAX_NUMBERS: Final = 50
 Each = TypeVar("Each")
 
 
-class ConfirmCommand:
-    """Offer /confirm, which the buttons below a proposal say, or a reply in words (`PendingReplies`)."""
+async def confirm(request: Request, argument: str) -> None:
+    """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is.
 
-    def __init__(self, confirmations: Confirmations) -> None:
-        self._confirmations = confirmations
+    Every other word leaves what was kept beside what it might replace.
+    """
+    verb, code, *numbers = [*argument.casefold().split(), "", ""][: 2 + MAX_NUMBERS]
+    if verb == SAVE:  # no question: an open one stays open
+        await _save(request, code, _places(numbers))
+    elif verb == SAID:
+        await _save_said(request, code)
+    elif verb == WHICH:
+        await _ask_which(request)
+    else:
+        await _answer(request, verb, code, _places(numbers))
 
-    @property
-    def command(self) -> Command:
-        """The command; menus do not show it."""
-        usage = " yes|both|no CODE|save ID [N …]|said ID"
-        return Command(CONFIRM, text("commands.confirm"), self._confirm, usage=usage, in_menus=False)
 
-    async def _confirm(self, request: Request, argument: str) -> None:
-        """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is.
+async def _answer(request: Request, verb: str, code: str, chosen: Sequence[int]) -> None:
+    """Do what the answer to an open proposal says."""
+    if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
+        asked = request.turn.asked
+        said = Message(MessageRole.USER, request.incoming.text, source_id=request.incoming.message_id)
+        await request.turn.conversation.add(replace(said, room=asked.room, off_record=asked.off_record))
+    proposal: Proposal | None = await request.confirmed(code, *PROPOSALS)
+    if proposal is None:
+        await request.refuse(NOT_OPEN)
+    elif isinstance(proposal, Keeping | Replacement):
+        await _on_message(request, proposal, verb, chosen)
+    elif verb != YES:
+        await request.answer.say(LEFT[request.locale], in_history=True)
+    elif isinstance(proposal, Deletion):
+        await delete(request, dict(_of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen)))
+    else:
+        await _rewrite(request, _of(proposal.rewrites, chosen))
 
-        Every other word leaves what was kept beside what it might replace.
-        """
-        verb, code, *numbers = [*argument.casefold().split(), "", ""][: 2 + MAX_NUMBERS]
-        if verb == SAVE:  # no question: an open one stays open
-            await _save(request, code, _places(numbers))
-            return
-        if verb == SAID:
-            await _save_said(request, code)
-            return
-        if verb == WHICH:
-            await self._ask_which(request)
-            return
-        if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
-            asked = request.turn.asked
-            said = Message(MessageRole.USER, request.incoming.text, source_id=request.incoming.message_id)
-            said = replace(said, room=asked.room, off_record=asked.off_record)
-            await request.turn.conversation.add(said)
-        proposal: Proposal | None = await self._confirmations.take(request.incoming, code, *PROPOSALS)
-        chosen = _places(numbers)
-        if proposal is None:
-            await request.refuse(NOT_OPEN)
-        elif isinstance(proposal, Keeping | Replacement):
-            await _on_message(request, proposal, verb, chosen)
-        elif verb != YES:
-            await request.answer.say(LEFT[request.locale], in_history=True)
-        elif isinstance(proposal, Deletion):
-            await delete(request, dict(_of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen)))
-        else:
-            await _rewrite(request, _of(proposal.rewrites, chosen))
 
-    async def _ask_which(self, request: Request) -> None:
-        """Ask which of the questions that a word may answer is meant, each with a button that answers it so."""
-        here, arrival = request.incoming.conversation, self._confirmations.arrived(request.incoming.at)
-        waiting = await self._confirmations.waiting(here, arrival, Choice)
-        if waiting is None:
-            await request.tell(NOT_OPEN)
-            return
-        _, choice = waiting
-        abouts = (await self._confirmations.all_open(here, arrival))[0].about.split("\n")
-        lines = [WHICH_ONE[request.locale], *(f"{number}. {about}" for number, about in enumerate(abouts, 1))]
-        buttons = [Button(str(number), command, in_place=True) for number, command in enumerate(choice.commands, 1)]
-        await request.answer.say("\n".join(lines), in_history=True, choices=buttons)
+async def _ask_which(request: Request) -> None:
+    """Ask which of the questions that a word may answer is meant, each with a button that answers it so."""
+    confirmations, here = request.turn.services.confirmations, request.incoming.conversation
+    arrival = confirmations.arrived(request.incoming.at)
+    waiting = await confirmations.waiting(here, arrival, Choice)
+    if waiting is None:
+        await request.tell(NOT_OPEN)
+        return
+    _, choice = waiting
+    abouts = (await confirmations.all_open(here, arrival))[0].about.split("\n")
+    lines = [WHICH_ONE[request.locale], *(f"{number}. {about}" for number, about in enumerate(abouts, 1))]
+    buttons = [Button(str(number), command, in_place=True) for number, command in enumerate(choice.commands, 1)]
+    await request.answer.say("\n".join(lines), in_history=True, choices=buttons)
 
 
 async def _on_message(request: Request, proposal: Keeping | Replacement, verb: str, chosen: Sequence[int]) -> None:
@@ -199,7 +189,7 @@ async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Sa
 
 def _refused(request: Request) -> Localized | None:
     """Return why nothing may be saved: the person wants nothing to be remembered, or the owner turned saving off."""
-    return why_not_remembering(request.person) or request.turn.services.off.get(ChangeKind.SAVED)
+    return request.person.why_not_remembering or request.turn.services.off.get(ChangeKind.SAVED)
 
 
 async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:
@@ -301,3 +291,8 @@ GONE = text("memories.confirm.gone")
 KEPT_ANYWAY = text("memories.confirm.kept_anyway")
 CHANGED_SINCE = forms("memories.confirm.changed_since")
 STAYS = forms("memories.confirm.stays")
+
+CONFIRM_COMMAND: Final = Command(
+    CONFIRM, text("commands.confirm"), confirm, usage=" yes|both|no CODE|save ID [N …]|said ID", in_menus=False
+)
+"""What the buttons below a proposal say, or a reply in words (`PendingReplies`)."""

@@ -1,19 +1,24 @@
-"""/language, /memory, /think and /timezone: what people choose for themselves, which holds until they choose otherwise.
+"""/language, /memory and /think: what people choose for themselves, which holds until they choose otherwise.
 
 What becomes of facts that they tell in passing is theirs to choose up to the most that the owner allows (`LEARN`):
-whoever runs the bot and whoever talks to it both have to want that something is saved unasked.
+whoever runs the bot and whoever talks to it both have to want that something is saved unasked. In an hour of incognito
+nothing of what a person says is kept, and nothing of what is kept is used.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from core.actions.action import Action
 from core.actions.offer import UNDO
-from core.answering.turn import Turn
+from core.answering.outcomes import NOT_REMEMBERING
+from core.answering.turn import Additions, Heard, Turn
 from core.commands.command import (
     ON_ANSWERS,
     ON_MEMORIES,
@@ -28,22 +33,71 @@ from core.commands.command import (
 from core.commands.menu import choice_field, completed_field
 from core.dialogue import Outcome, Step
 from core.features.feature import Contribution, Shared
+from core.features.memories.card import MemoryCompletion
 from core.features.memories.commands import MemoryCommands
-from core.features.memories.listed import MemoryCompletion
-from core.features.preferences import incognito
-from core.features.preferences.heard import ZoneAdditions
-from core.features.preferences.incognito import IncognitoAdditions
-from core.features.preferences.language import AUTO, NOT_REMEMBERING, choose_language, may_choose
 from core.features.preferences.storage import PreferenceStore
-from core.features.preferences.timezone import TimezoneCommand
+from core.features.preferences.timezone import AUTO, TimezoneCommand, ZoneAdditions
 from core.locales import head
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import text
-from core.text.language import from_tag, spoken
-from core.text.language_names import english_name, find_language, name_in, names_in
+from core.text.catalogue import counted, forms, text, texts
+from core.text.language import english_name, find_language, from_tag, name_in, names_in, spoken
 from core.text.markdown import verbatim
-from core.text.unicode import one_line
+from core.text.replies import names_incognito
+from core.text.unicode import flat, one_line
 from core.types import Learn, Locale, Localized, Preferences
+
+_MAX_CHARS: Final = 1_000
+_ABOUT: Final = re.compile(
+    r"\b(?:languages?|idiomas?|lingua\b|lenguas?\b|"
+    r"(?:answer|reply|respond|talk|speak|write|text|chat|switch|stick|stay|keep)\w*(?: \w+){0,4} (?:in|to|with)\b|"
+    r"(?:respond|fal[aeo]|convers|escrev|mud|troc|pass|continu|us)\w*(?: \w+){0,4} (?:em|pra|para|pro|no|so)\b|"
+    r"(?:contest|respond|habl|escrib|cambi|pas[ae]|sig[au]|us[ae])\w*(?: \w+){0,4} (?:en|al?|solo)\b|"
+    r"ingl|engl|portug|brasileiro|espan|spani|castell|castelh|franc[eo]|french|aleman|alem[ao]|germ|deutsch|ital|"
+    r"japon|japan|chin[eo]|mandar|cantone|russ[oi]|coreano|korean|arab|hebr|hindi|urdu|bengal|tamil|turc|turk|polac|"
+    r"polon|polish|holand|neerland|dutch|suec|swed|norue|norw|dinamar|danish|finland|finn|greg[ao]|griego|greek|tchec|"
+    r"chec[oa]|czech|ucrania|ukrain|romen|rumano|romanian|hungar|vietnam|thai|tailand|indones|catal|gale[gs]|galic|"
+    r"basc|euskera|latin|esperanto|swahili|suahili|yoruba|igbo|hausa|zulu|tagalo|filipin|guarani|quechua)"
+)
+"""Words by which a language of answers may be meant, of Portuguese, English and Spanish, without accents."""
+
+
+def may_choose(text: str) -> bool:
+    """Return whether a text may say in which language to answer: it speaks of one, or of the way to write."""
+    return _ABOUT.search(flat(text[:_MAX_CHARS])) is not None
+
+
+async def choose_language(turn: Turn, preferences: PreferenceStore, said: str) -> str | None:
+    """Store the language of answers, named by tag or name ("auto": that of messages); return what to tell the person.
+
+    The turn goes on in it. None: there is no such language, and nothing is stored.
+    """
+    said = said.strip()
+    tag = "" if said.casefold() == AUTO else await asyncio.to_thread(find_language, said)
+    if not tag and said.casefold() != AUTO:
+        return None
+    user = turn.conversation.thread.conversation.user
+    await preferences.put(user, replace(await preferences.of(user), language=tag))
+    turn.person.language = tag
+    turn.person.locale = from_tag(tag) or turn.person.locale
+    return _told(tag, turn.person.locale, limited=turn.services.models.is_limited)
+
+
+def _told(tag: str, locale: Locale, *, limited: bool) -> str:
+    if not tag:
+        return AUTOMATIC[locale]
+    language = name_in(tag, locale)
+    if from_tag(tag):
+        return CHOSEN[locale].format(language=language)
+    if limited:
+        return WITHOUT_MODEL[locale].format(language=language, ours=", ".join(head(each)["name"] for each in Locale))
+    return f"{CHOSEN[locale].format(language=language)} {OWN_SENTENCES[locale].format(ours=head(locale)['name'])}"
+
+
+CHOSEN = text("preferences.choices.chosen")
+AUTOMATIC = text("preferences.choices.automatic")
+OWN_SENTENCES = text("preferences.choices.own_sentences")
+WITHOUT_MODEL = text("preferences.choices.without_model")
+
 
 NAME = "AnswerLanguage"
 
@@ -103,6 +157,70 @@ def answer_language(preferences: PreferenceStore) -> Action:
     )
 
 
+LASTS: Final = timedelta(hours=1)
+INCOGNITO_WORD: Final = "incognito"
+_INCOGNITO_OFF: Final = f"{INCOGNITO_WORD} off"
+"""What the button says to end it, so that one of an hour ago turns nothing else on."""
+
+INCOGNITO_ENDS: Final = frozenset({"on", _INCOGNITO_OFF})
+"""What /memory is told to end it."""
+
+
+async def begin_incognito(request: Request, preferences: PreferenceStore) -> None:
+    """Begin an hour of incognito, or begin it anew, and say what that is."""
+    user, until = request.incoming.user, request.turn.services.clock.now() + LASTS
+    chosen = replace(await preferences.of(user), incognito_until=until, incognito_told=False)
+    await preferences.put(user, chosen)
+    await tell_incognito(request, until)
+
+
+async def end_incognito(request: Request, preferences: PreferenceStore) -> None:
+    """End it, and say so. What was sent until now and waits for its answer is still answered in incognito."""
+    user, now = request.incoming.user, request.incoming.at
+    chosen = replace(await preferences.of(user), incognito_until=now, incognito_told=True)
+    await preferences.put(user, chosen)
+    await request.tell(OVER)
+
+
+async def tell_incognito(request: Request, until: datetime) -> None:
+    """Say that it holds, for how long, and what that is."""
+    readers = "" if request.turn.services.models.is_limited else READERS[request.locale]
+    left = math.ceil((until - request.turn.services.clock.now()) / timedelta(minutes=1))
+    told = f"{counted(HOLDS, request.locale, left)}\n\n{STAYS[request.locale].format(readers=readers)}"
+    await request.answer.tell(told, choices=word_buttons("/memory", {_INCOGNITO_OFF: END}, request.locale))
+
+
+class IncognitoAdditions(Additions):
+    """Says below an answer that the hour is over, once; and that it is not on, to who names it in other words."""
+
+    def __init__(self, preferences: PreferenceStore) -> None:
+        self._preferences = preferences
+
+    async def below_answer(self, turn: Turn) -> Heard | None:
+        """Return that it is over, if the person was not told yet, or that it is not on.
+
+        Else a model may say that it were, to who asks for it in words that are not read.
+        """
+        user, locale = turn.conversation.thread.conversation.user, turn.person.locale
+        if turn.person.was_incognito:
+            await self._preferences.put(user, replace(await self._preferences.of(user), incognito_told=True))
+            return Heard(ENDED[locale], word_buttons("/memory", {INCOGNITO_WORD: AGAIN}, locale))
+        if names_incognito(turn.asked.text):
+            return Heard(NOT_ON[locale], word_buttons("/memory", {INCOGNITO_WORD: BEGIN}, locale))
+        return None
+
+
+HOLDS = forms("preferences.incognito.holds")
+READERS = text("preferences.incognito.readers")
+STAYS = text("preferences.incognito.stays")
+NOT_ON = text("preferences.incognito.not_on")
+OVER = text("preferences.incognito.over")
+ENDED = text("preferences.incognito.ended")
+BEGIN = text("preferences.incognito.begin")
+AGAIN = text("preferences.incognito.again")
+END = text("preferences.incognito.end")
+
+
 _SWITCH: Final = {"on": True, "off": False}
 _LEARN: Final = {"ask": Learn.ASKED, "offer": Learn.OFFERED, "auto": Learn.AUTO}
 _SHARING: Final = {"share": True, "unshare": False}
@@ -120,7 +238,7 @@ def build(shared: Shared) -> Contribution:
                 "memory",
                 text("commands.memory"),
                 chosen.memory,
-                usage=f" off | on | {incognito.WORD} | {' | '.join(_LEARN)} | share N | unshare N",
+                usage=f" off | on | {INCOGNITO_WORD} | {' | '.join(_LEARN)} | share N | unshare N",
                 is_listed=True,
                 fields=(
                     choice_field("what", text("menus.fields.remembering"), REMEMBER_WORDS),
@@ -210,11 +328,11 @@ class PreferenceCommands:
                 await request.tell(ONLY_IN_PRIVATE)
             return
         user, word = request.incoming.user, argument.casefold()
-        if word == incognito.WORD:
-            await incognito.begin(request, self._preferences)
+        if word == INCOGNITO_WORD:
+            await begin_incognito(request, self._preferences)
             return
-        if request.person.is_incognito and word in incognito.ENDS:
-            await incognito.end(request, self._preferences)
+        if request.person.is_incognito and word in INCOGNITO_ENDS:
+            await end_incognito(request, self._preferences)
             return
         before = chosen = await self._preferences.of(user)
         if word in _SWITCH:
@@ -224,12 +342,12 @@ class PreferenceCommands:
         if chosen != before:
             await self._preferences.put(user, chosen)
         if request.person.is_incognito and chosen.incognito_until is not None:
-            await incognito.tell(request, chosen.incognito_until)
+            await tell_incognito(request, chosen.incognito_until)
         elif chosen.remembers:
             await self._tell_learning(request, chosen, word)
         else:
             told = f"{NOT_REMEMBERING[request.locale]}\n{STILL_KEPT[request.locale]}"
-            words = {"on": TURN_ON, incognito.WORD: incognito.BEGIN}
+            words = {"on": TURN_ON, INCOGNITO_WORD: BEGIN}
             await request.answer.tell(told, choices=word_buttons("/memory", words, request.locale))
 
     async def _tell_learning(self, request: Request, chosen: Preferences, word: str) -> None:
@@ -245,7 +363,7 @@ class PreferenceCommands:
         others = [
             (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
         ]
-        words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF, incognito.WORD: incognito.BEGIN}
+        words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF, INCOGNITO_WORD: BEGIN}
         choices = word_buttons("/memory", words, locale)
         await request.answer.tell("\n".join(lines), choices=choices)
 
@@ -279,25 +397,14 @@ STEPS_OFF = text("preferences.steps.hide")
 TURN_ON = text("preferences.memory.turn_on")
 TURN_OFF = text("preferences.memory.turn_off")
 STILL_KEPT = text("preferences.choices.still_kept")
-LEARNING: dict[Learn, Localized] = {
-    Learn.ASKED: text("preferences.learn.asked"),
-    Learn.OFFERED: text("preferences.learn.offered"),
-    Learn.AUTO: text("preferences.learn.auto"),
-}
+LEARNING = texts("preferences.learn", Learn)
 LEARNING_LIMITED = text("preferences.learn.limited")
 NOT_ALLOWED = text("preferences.learn.not_allowed")
 UNLIMITED = text("preferences.learn.unlimited")
-CHOOSE: dict[Learn, Localized] = {
-    Learn.ASKED: text("preferences.learn.choose.asked"),
-    Learn.OFFERED: text("preferences.learn.choose.offered"),
-    Learn.AUTO: text("preferences.learn.choose.auto"),
-}
+CHOOSE = texts("preferences.learn.choose", Learn)
 REMEMBERING = text("preferences.choices.remembering")
 REMEMBER_WORDS: Mapping[str, Localized] = {
-    "off": text("menus.remembering.off"),
-    "on": text("menus.remembering.on"),
-    incognito.WORD: text("menus.remembering.incognito"),
+    **texts("menus.remembering", ("off", "on", INCOGNITO_WORD)),
     **{verb: CHOOSE[learn] for verb, learn in _LEARN.items()},
-    "share": text("menus.remembering.share"),
-    "unshare": text("menus.remembering.unshare"),
+    **texts("menus.remembering", _SHARING),
 }

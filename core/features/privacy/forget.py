@@ -1,30 +1,160 @@
-"""/forget, /admin forget and /privacy: delete what is kept of a person, and say what that is and who reads it."""
+"""/forget, /admin forget and /privacy: delete what is kept of a person, and say what that is and who reads it.
+
+Everything of a person is erased on all their linked accounts; the copies that this leaves are named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.actions.proposal import Deletion
 from core.commands.command import ON_DATA, ON_MEMORIES, STAFF, Command, Request
 from core.commands.menu import choice_field, completed_field, text_field
 from core.features.access.gate import ROLES
-from core.features.access.rules import STAYS
+from core.features.access.rules import STAYS, Access
 from core.features.admin.admin import ask_to_confirm
 from core.features.admin.decide import NEVER
-from core.features.admin.decisions import Matter
-from core.features.feature import Contribution, Shared
+from core.features.admin.storage import Matter
+from core.features.feature import Contribution, Forgets, Shared
+from core.features.memories.card import PAGE_SIZE, ListedMemories, MemoryCompletion, is_number
 from core.features.memories.confirm import YES, delete
-from core.features.memories.listed import PAGE_SIZE, ListedMemories, MemoryCompletion, is_number
 from core.features.preferences.commands import learning
-from core.features.privacy.erasure import Erasure
+from core.features.transfer.files import Copies
 from core.history.withholding import Redaction
+from core.memory.memories import Memories
 from core.outgoing import Button
+from core.ports import Clock
+from core.stores import HistoryStore, NoKeys, PeoplesKeys
 from core.text.catalogue import counted, forms, in_words, text
 from core.text.markdown import verbatim
-from core.types import Role, UserKey
+from core.types import Locale, Role, UserKey
+
+_MAX_NAMED: Final = 10
+_KEY: Final = re.compile(r"[0-9a-f]{16}")
+
+Counters: TypeAlias = Sequence[tuple[str, Callable[[Sequence[UserKey]], Awaitable[int]]]]
+"""Of what features keep of a person's accounts: its name in English, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was destroyed of a person: how much by kind, when, and the ids of the keys by which it had been sealed."""
+
+    counts: Mapping[str, int]
+    at: datetime
+    keys: Sequence[str] = ()
+
+    @property
+    def number(self) -> str:
+        """What shows that the keys are gone (`elefante key check --forgotten`); "" where nothing was sealed."""
+        return "-".join(self.keys)
+
+
+def keys_of(number: str) -> list[str]:
+    """Return the ids of the keys that a receipt names.
+
+    Raises:
+        ValueError: it is no receipt's number.
+    """
+    keys = number.strip().lower().split("-")
+    if not all(_KEY.fullmatch(key) for key in keys):
+        raise ValueError("no receipt")
+    return keys
+
+
+class Erasure:
+    """Erase a person from every store; what is erased within `scrubbing` is scrubbed from the disk at its end.
+
+    The person's `keys` go first: from then on nobody reads what was sealed, wherever a copy of it lies. Copies made
+    before, `copies`, are not touched.
+    """
+
+    def __init__(
+        self,
+        memories: Memories,
+        access: Access,
+        stores: Sequence[Forgets],
+        *,
+        history: HistoryStore,
+        clock: Clock,
+        copies: Copies,
+        counters: Counters = (),
+        keys: PeoplesKeys | None = None,
+        scrubbing: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> None:
+        self._memories = memories
+        self._access = access
+        self._stores = stores
+        self._history = history
+        self._clock = clock
+        self._copies = copies
+        self._counters = counters
+        self._keys = keys or NoKeys()
+        self._scrubbing = scrubbing
+
+    async def counts(self, user: UserKey) -> Mapping[str, int]:
+        """Return how much is kept of a person on all their accounts, by kind."""
+        accounts = await self._memories.accounts(user)
+        memories = await self._memories.of(accounts[0]).count()
+        others = {name: await count(accounts) for name, count in self._counters}
+        conversations = sum([len(await self._history.threads(account)) for account in accounts])
+        return {"memories": memories, **others, "conversations": conversations}
+
+    async def forget(self, user: UserKey) -> Receipt:
+        """Erase the person on every account they linked.
+
+        Owners, admins and the blocked keep their role, without a name.
+
+        Raises:
+            StorageError: not all of it was erased; what was sealed with destroyed keys the next start removes.
+        """
+        counts, accounts = await self.counts(user), await self._memories.accounts(user)
+        async with self._scrubbing():
+            keys = await self._keys.destroy(accounts)
+            await self._memories.of(accounts[0]).forget()
+            for account in accounts:
+                await self._access.forget(account)
+                for store in self._stores:
+                    await store.forget(account)
+            await self._keys.purged(keys)
+        return Receipt(counts, self._clock.now(), keys)
+
+    async def told(self, receipt: Receipt, locale: Locale, *, for_owner: bool) -> str:
+        """Return the receipt in words, and which backups and exports can still be read; "" if there is nothing to say.
+
+        Owners are told the newest ten by name, because they can delete them.
+        """
+        lines = []
+        if receipt.keys:
+            kinds = ((kind, receipt.counts.get(name, 0)) for name, kind in _KINDS.items())
+            counts = ", ".join(counted(kind, locale, count) for kind, count in kinds)
+            when = f"{receipt.at:%Y-%m-%d %H:%M} UTC"
+            lines.append(RECEIPT[locale].format(number=receipt.number, counts=counts, when=when))
+        paths = await (self._copies.readable() if receipt.keys else self._copies.paths())
+        if paths:
+            names = ", ".join(f"`{path.parent.name}/{path.name}`" for path in paths[-_MAX_NAMED:])
+            lines.append(counted(YOURS if for_owner else THEIRS, locale, len(paths), names=names))
+        if self._copies.on_server and not receipt.keys:
+            lines.append(ON_SERVER[locale])
+        return "\n".join(lines)
+
+
+RECEIPT = text("privacy.receipt.receipt")
+_KINDS: Final = {
+    "memories": forms("privacy.receipt.memories"),
+    "reminders": forms("privacy.receipt.reminders"),
+    "conversations": forms("privacy.receipt.conversations"),
+}
+ON_SERVER = text("privacy.copies_left.on_server")
+YOURS = forms("privacy.copies_left.yours")
+THEIRS = forms("privacy.copies_left.theirs")
+
 
 FORGET: Final = "forget"
 """The kind of decision that records when an owner had somebody forgotten."""
@@ -147,7 +277,6 @@ class ForgetCommand:
         self._listed = shared.get(ListedMemories)
         self._memories = shared.memories
         self._history = shared.stores.history
-        self._confirmations = shared.confirmations
         self._erasure = erasure
 
     async def run(self, request: Request, argument: str) -> None:
@@ -177,7 +306,7 @@ class ForgetCommand:
             await request.tell(NO_SUCH_MEMORY)
             return
         wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
-        code = await self._confirmations.ask(request.incoming.conversation, wanted)
+        code = await request.ask(wanted)
         confirm = Button(counted(DELETE_THOSE, request.locale, len(items)), f"/confirm {YES} {code}", in_place=True)
         await self._listed.show_memories(
             request,
@@ -206,7 +335,7 @@ class ForgetCommand:
         """Ask for a code; with the right one, stop the person's answers elsewhere and erase everything of them."""
         user = request.incoming.user
         accounts = await self._memories.accounts(user)
-        if await self._confirmations.take(request.incoming, code, Everything) is None:
+        if await request.confirmed(code, Everything) is None:
             await self._ask_for_all(request, accounts)
             return
         await request.stop_answers(accounts)
@@ -217,7 +346,7 @@ class ForgetCommand:
 
     async def _ask_for_all(self, request: Request, accounts: Sequence[UserKey]) -> None:
         given, locale = await self._shared.access.role(request.incoming.user), request.locale
-        code = await self._confirmations.ask(request.incoming.conversation, Everything())
+        code = await request.ask(Everything())
         asked = CONFIRM_ALL[locale].format(total=await request.turn.memory.count(), code=code)
         others = ", ".join(verbatim(str(account)) for account in accounts if account != request.incoming.user)
         linked = LINKED_GO[locale].format(accounts=others) if others else ""
@@ -231,7 +360,6 @@ class ForgetVerb:
     def __init__(self, shared: Shared, erasure: Erasure) -> None:
         self._shared = shared
         self._memories = shared.memories
-        self._confirmations = shared.confirmations
         self._erasure = erasure
 
     async def run(self, request: Request, argument: str) -> None:
@@ -244,7 +372,6 @@ class ForgetVerb:
             await ask_to_confirm(
                 request,
                 Somebody(user),
-                confirmations=self._confirmations,
                 command=f"/admin forget {CONFIRM}",
                 said=ASK,
                 label=FORGET_THEM,
@@ -255,15 +382,14 @@ class ForgetVerb:
 
     async def _role_stays(self, request: Request, user: UserKey) -> list[str]:
         """Return a line on the role that the person keeps, if they have one that stays."""
-        found, locale = await self._shared.access.person(user), request.locale
+        found, locale = await self._shared.access.people.find(user), request.locale
         if found is None or found.role not in STAYS:
             return []
         return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        somebody = await self._confirmations.take(request.incoming, code, Somebody)
+        somebody = await request.confirmed(code, Somebody, over=SOMEBODY_NOT_CONFIRMED)
         if somebody is None:
-            await request.tell(SOMEBODY_NOT_CONFIRMED)
             return
         await request.stop_answers(await self._memories.accounts(somebody.user))
         receipt = await self._erasure.forget(somebody.user)

@@ -11,14 +11,13 @@ from core.commands.menu import PERSON, completed_field, text_field
 from core.features.access.gate import ROLES as ROLE_NAMES
 from core.features.admin.admin import HERE, ROOM, Verb
 from core.features.admin.decide import UNSET
-from core.features.admin.decisions import DecisionKind, Matter
+from core.features.admin.storage import DecisionKind, Matter
 from core.features.feature import Contribution, Shared
 from core.features.ledger.calls import BOT, SpendingScope, month_of
 from core.features.ledger.wording import clock_time, spend_text, unpriced_note
 from core.features.quotas.limits import EXAMPLE, QUOTA, Limit, Limits, NotALimit, read, written
 from core.features.quotas.limits import NO_LIMITS as NONE
-from core.features.quotas.quotas import Holding, Quotas, Use
-from core.features.quotas.wording import amount, use_text
+from core.features.quotas.quotas import Holding, Quotas, Use, amount, use_text
 from core.outgoing import Suggestion
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim

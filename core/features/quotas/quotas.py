@@ -1,30 +1,41 @@
-"""Hold what was spent against limits: who may still ask, and which limits are nearly used up."""
+"""Hold what was spent against limits: who may still ask, and which limits are nearly used up; say so to people.
+
+Quotas are checked before every answer; a warning is said once, when a limit is nearly used up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.answering.language_choice import Locales
+from core.answering.parts import Limiter
+from core.delivery.notifier import Notifier
+from core.delivery.view import View
 from core.errors import ClaimLost, StorageError
-from core.features.admin.decisions import DecisionKind
-from core.features.admin.storage import Decisions
+from core.features.access.rules import Access
+from core.features.admin.storage import DecisionKind, Decisions
 from core.features.ledger.calls import (
+    BOT,
     AdmittedMessage,
     Asker,
     ModelCall,
     Spend,
     SpendingQuery,
     SpendingScope,
+    asker_of,
     day_of,
     month_of,
     scopes_of,
 )
 from core.features.ledger.storage import Ledger, Spending
+from core.features.ledger.wording import MESSAGES, TOKENS, clock_time, money, number
 from core.features.quotas.limits import (
     NO_LIMITS,
     QUOTA,
@@ -36,8 +47,10 @@ from core.features.quotas.limits import (
     read,
     stricter,
 )
+from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.types import Role, UserKey
+from core.text.catalogue import counted, forms, text
+from core.types import Incoming, Locale, Localized, Role, UserKey
 
 MINUTE: Final = timedelta(minutes=1)
 NOTE_SHARE: Final = 80
@@ -283,3 +296,138 @@ def _minute_use(scope: SpendingScope, allowed: Decimal, times: Sequence[datetime
 
 def _amount(limit: Limit, spend: Spend) -> Decimal:
     return Decimal(str(spend.cost_usd)) if limit.is_cost else Decimal(spend.tokens)
+
+
+CHARS_OF_ONE: Final = 4000
+"""A text that is longer counts as several messages of a minute."""
+
+_FREE: Final = frozenset({"/help", "/start", "/stop", "/undo"})
+"""What a person needs in order to know what to do, and to take back what they did."""
+
+
+@dataclass(slots=True)
+class Allowance(Limiter):
+    """Keep answers within the quotas, and warn the asker and the owners."""
+
+    quotas: Quotas
+    access: Access
+    notifier: Notifier
+    clock: Clock
+    locales: Locales
+    _news: list[tuple[Use, Asker]] = field(default_factory=list)
+
+    async def answer(
+        self, incoming: Incoming, text: str, view: View, locale: Locale, work: Callable[[], Awaitable[None]]
+    ) -> bool:
+        """Run `work`, which answers the text, if the limits allow it, else say why not; return whether it was run.
+
+        Commands are only held against messages a minute, buttons and those of `_FREE` not even against those. A long
+        text counts as several messages. An answer that used most of a limit gets a warning below it.
+        """
+        thinks = not text.startswith("/")
+        is_free = incoming.pressed or not _FREE.isdisjoint(text.casefold().split(maxsplit=1)[:1])
+        counts = 0 if is_free else max(1, -(-len(text) // CHARS_OF_ONE))
+        asker, role = asker_of(incoming), await self.access.role_here(incoming)
+        async with self.quotas.admitted(asker, role, thinks=thinks, counts=counts) as full:
+            if full is None:
+                await work()
+            else:
+                await view.show(OutgoingMessage(refusal(full, self.clock.now(), self.quotas.zone, locale)))
+        if thinks:
+            await self._tell(asker, role, view, locale)
+        return full is None
+
+    async def tell_owners(self) -> None:
+        """Tell every owner about the limits that were used up or nearly so since the last call."""
+        while self._news:
+            use, asker = self._news.pop(0)
+            for owner in await self.access.people.all():
+                if owner.role is Role.OWNER and owner.user != asker.user:
+                    text = notice(use, self.quotas.zone, await self.locales.known(owner.user))
+                    await self.notifier.tell(owner.user, OutgoingMessage(text))
+
+    async def _tell(self, asker: Asker, role: Role | None, view: View, locale: Locale) -> None:
+        """Show the warnings below the answer, and keep those that owners are told later.
+
+        The bot's own limits are shown to owners only.
+        """
+        for use in await self.quotas.news(asker, role):
+            is_the_bots = use.scope == BOT
+            if role is Role.OWNER or not is_the_bots:
+                await view.show(OutgoingMessage(note(use, self.quotas.zone, locale)))
+            if use.is_used_up or is_the_bots:
+                self._news.append((use, asker))
+
+
+def amount(limit: Limit, value: Decimal, locale: Locale) -> str:
+    """Return a value in the limit's unit: "50,000 tokens", "US$ 2.50"."""
+    if limit.is_cost:
+        return money(value, locale)
+    counts = MESSAGES if limit is Limit.MESSAGES_MINUTE else TOKENS
+    return counted(counts, locale, int(value), number=number(int(value), locale))
+
+
+def limit_text(use: Use, locale: Locale) -> str:
+    """Return a limit with its owner: "your limit of 50,000 tokens a day"."""
+    whose = _YOURS if use.scope.user else _THE_ROOMS if use.scope.room else _THE_BOTS
+    return whose[locale].format(amount=amount(use.limit, use.allowed, locale), per=PER[use.limit][locale])
+
+
+def refusal(use: Use, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
+    """Return what is said to a person whom a limit keeps out: which limit, and until when."""
+    limit = limit_text(use, locale)
+    if not use.allowed:
+        return ZERO[locale].format(limit=limit)
+    if use.limit is Limit.MESSAGES_MINUTE:
+        return counted(TOO_FAST, locale, max(math.ceil((use.ends - now).total_seconds()), 1), limit=limit)
+    if not use.is_used_up:
+        return BUSY[locale].format(limit=limit)
+    return FULL[locale].format(limit=limit, when=clock_time(use.ends, zone, locale))
+
+
+def note(use: Use, zone: ZoneInfo, locale: Locale) -> str:
+    """Return the warning below an answer that used most of a limit."""
+    when = clock_time(use.ends, zone, locale)
+    return NOTE[locale].format(percent=use.percent, limit=limit_text(use, locale), when=when)
+
+
+def notice(use: Use, zone: ZoneInfo, locale: Locale) -> str:
+    """Return what owners are told about the limit of a person, a room or the bot."""
+    return NOTICE[locale].format(
+        name=use.scope.name,
+        percent=use.percent,
+        amount=amount(use.limit, use.allowed, locale),
+        per=PER[use.limit][locale],
+        when=clock_time(use.ends, zone, locale),
+    )
+
+
+def use_text(uses: Sequence[Use], locale: Locale) -> str:
+    """Return how much is used of each limit, on one line."""
+    return ", ".join(
+        USED[locale].format(
+            percent=use.percent, amount=amount(use.limit, use.allowed, locale), per=PER[use.limit][locale]
+        )
+        for use in uses
+    )
+
+
+_EACH_DAY = text("quotas.wording.a_day")
+_EACH_MONTH = text("quotas.wording.a_month")
+PER: dict[Limit, Localized] = {
+    Limit.MESSAGES_MINUTE: text("quotas.wording.per.messages_minute"),
+    Limit.TOKENS_DAY: _EACH_DAY,
+    Limit.TOKENS_MONTH: _EACH_MONTH,
+    Limit.COST_DAY: _EACH_DAY,
+    Limit.COST_MONTH: _EACH_MONTH,
+}
+_YOURS = text("quotas.wording.yours")
+_THE_ROOMS = text("quotas.wording.the_rooms")
+_THE_BOTS = text("quotas.wording.the_bots")
+FULL = text("quotas.wording.full")
+BUSY = text("quotas.wording.busy")
+ZERO = text("quotas.wording.zero")
+TOO_FAST = forms("quotas.wording.too_fast")
+NOTE = text("quotas.wording.note")
+NOTICE = text("quotas.wording.notice")
+USED = text("usage.used")

@@ -9,20 +9,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.confirmations import Confirmations
 from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
 from core.features.access.gate import named
-from core.features.memories.listed import PAGE_SIZE, ListedMemories, Page, Row, is_number
-from core.features.pending_input.replies import PendingReplies
+from core.features.memories.card import PAGE_SIZE, ListedMemories, Page, Row, is_number
+from core.features.pending_input import PendingReplies
 from core.features.preferences.timezone import local_now
 from core.features.reminders.agenda import ON_REMINDERS, AgendaCommand
-from core.features.reminders.card import back, entry, line, show_card
-from core.features.reminders.completion import ReminderCompletion, TimeCompletion
-from core.features.reminders.effect import REMINDER_SET
+from core.features.reminders.card import ReminderCompletion, TimeCompletion, back, entry, line, show_card
 from core.features.reminders.on_mention import read_mention
-from core.features.reminders.reminders import Kind, Reminder, ReminderState
+from core.features.reminders.reminders import REMINDER_SET, Kind, Reminder, ReminderState
 from core.features.reminders.request import Clearing
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.features.reminders.telling import (
@@ -74,12 +71,10 @@ class ReminderCommands:
         self,
         listed: ListedMemories,
         reminders: Reminders,
-        confirmations: Confirmations,
         replies: PendingReplies,
         completion: TimeCompletion,
     ) -> None:
         self._reminders = reminders
-        self._confirmations = confirmations
         self._replies = replies
         self._completion = completion
         self._listed = listed
@@ -236,9 +231,8 @@ class ReminderCommands:
     async def _clear(self, request: Request, code: str, *, is_agreed: bool) -> None:
         """Delete all that was asked about, or leave it."""
         place = place_of(request.turn)
-        asked = await self._confirmations.take(request.incoming, code, Clearing)
+        asked = await request.confirmed(code, Clearing, over=OVER)
         if asked is None:
-            await request.tell(OVER)
             return
         if not is_agreed:
             await request.tell(NOT_CLEARED)
@@ -302,7 +296,7 @@ class ReminderCommands:
 
     async def _pick(self, request: Request, code: str, number: int) -> None:
         """Set the reminder that was asked about, at the time of that number."""
-        wish = await self._confirmations.take(request.incoming, code, Wish)
+        wish = await request.confirmed(code, Wish)
         await self._replies.settle(request)
         if wish is None or not 1 <= number <= len(wish.options):
             await request.tell(OVER)
@@ -312,7 +306,7 @@ class ReminderCommands:
 
     async def _aloud(self, request: Request, code: str) -> None:
         """Set the reminder that was asked about as one that speaks to somebody of the room."""
-        wish = await self._confirmations.take(request.incoming, code, Wish)
+        wish = await request.confirmed(code, Wish)
         await self._replies.settle(request)
         if wish is None or not wish.aloud:
             await request.tell(OVER)
@@ -326,10 +320,9 @@ class ReminderCommands:
 
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
-        incoming = request.incoming
-        arrival = self._confirmations.arrived(incoming.at)
-        asked = await self._confirmations.taken(incoming, Wish)
-        asked = asked or await self._confirmations.waiting(incoming.conversation, arrival, Wish)
+        incoming, confirmations = request.incoming, request.turn.services.confirmations
+        asked = await confirmations.taken(incoming, Wish)
+        asked = asked or await confirmations.waiting(incoming.conversation, confirmations.arrived(incoming.at), Wish)
         if asked is None or asked[0] != code:
             await self._replies.settle(request)
             await request.tell(OVER)
@@ -338,7 +331,7 @@ class ReminderCommands:
             await request.answer.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
         else:
             await self._replies.settle(request)
-            await self._confirmations.take(incoming, code, Wish)
+            await request.confirmed(code, Wish)
             now, _ = local_now(request.turn)
             if means_no(words) and find_time(words, now, request.locale) is None:  # "no, at 9"
                 await request.tell(LEFT)

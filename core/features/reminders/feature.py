@@ -12,21 +12,18 @@ from core.answering.parts import Verdict
 from core.answering.turn import Additions, Heard, Turn
 from core.commands.command import Request
 from core.features.access.rules import Access
-from core.features.admin.decisions import OFF, Matter
-from core.features.admin.storage import Decisions
+from core.features.admin.storage import OFF, Decisions, Matter
 from core.features.feature import Contribution, RoomSwitch, Shared, Thought, Undoable, Undoes
-from core.features.memories.listed import ListedMemories
-from core.features.pending_input.replies import QuestionReader
+from core.features.memories.card import ListedMemories
+from core.features.pending_input import QuestionReader
 from core.features.preferences.timezone import ZoneChange, local_now
-from core.features.reminders.actions import reminder_actions
-from core.features.reminders.actions.saying import line
-from core.features.reminders.briefing import Briefings
+from core.features.reminders.actions import line, reminder_actions
+from core.features.reminders.agenda import Briefings
+from core.features.reminders.card import TimeCompletion
 from core.features.reminders.commands import ReminderCommands, tell_undone
-from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.delivery import DueMessages
-from core.features.reminders.effect import REMINDER_SET
 from core.features.reminders.on_mention import asks_about_reminders, read_mention
-from core.features.reminders.reminders import IMPORTED, Reminder, Schedule
+from core.features.reminders.reminders import IMPORTED, REMINDER_SET, Reminder, Schedule
 from core.features.reminders.request import QUESTIONS, reply
 from core.features.reminders.scheduler import LONGEST_SLEEP_S, Allowed, Permission, Scheduler
 from core.features.reminders.section import ReminderSection
@@ -294,7 +291,7 @@ _OTHERS_S: Final = 5.0
 
 def build(shared: Shared) -> Contribution:
     """Contribute reminders; where nobody may set any, what was set before can still be seen and deleted."""
-    stores, clock, confirmations = shared.stores, shared.clock, shared.confirmations
+    stores, clock = shared.stores, shared.clock
 
     async def is_off(chat: ChatKey) -> bool:
         return await is_muted(stores.decisions, chat)
@@ -311,7 +308,7 @@ def build(shared: Shared) -> Contribution:
     async def purge() -> None:
         """Remove reminders that are over, and questions that nobody answered, with what they hold."""
         await reminders.purge()
-        await confirmations.expire()
+        await shared.confirmations.expire()
 
     async def count(users: Sequence[UserKey]) -> int:
         return len(await stores.reminders.of(users))
@@ -331,7 +328,7 @@ def build(shared: Shared) -> Contribution:
     completion = TimeCompletion(stores.preferences.of, clock, stores.quotas.zone)
     actions = reminder_actions(reminders)
     return Contribution(
-        commands=ReminderCommands(listed, reminders, confirmations, shared.replies, completion).commands,
+        commands=ReminderCommands(listed, reminders, shared.replies, completion).commands,
         actions=actions,
         off=() if reminders.limits.most else tuple(action.name for action in actions),
         effects=(REMINDER_SET,),

@@ -10,12 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.features.reminders.days import Days
-from core.features.reminders.planned import WEEK
+from core.features.reminders.agenda import WEEK
+from core.features.reminders.reminders import Days
 from core.text.senses import sense
 from core.text.unicode import flat
-from core.text.word_tables import POLITE, word_tables
-from core.text.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, POLITE, folded_words, word_tables
 from core.times.said import asked
 from core.types import JSONValue, Locale
 

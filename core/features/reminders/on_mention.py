@@ -16,8 +16,7 @@ from typing import Final
 from core.features.reminders.reminders import Mention
 from core.features.reminders.request import RequestWords, bare, deed, request_words
 from core.text.unicode import flat
-from core.text.word_tables import WORD, word_tables
-from core.text.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, WORD, folded_words, word_tables
 from core.times.grammar import MAX_CHARS, find_time
 from core.times.reading import Once
 from core.times.said import lasting

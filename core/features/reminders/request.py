@@ -19,7 +19,7 @@ from core.features.reminders.telling import Wish
 from core.text.language import choose
 from core.text.replies import Doing, means_no, means_yes, numbered
 from core.text.unicode import flat
-from core.text.word_tables import WORD, word_tables
+from core.text.words import WORD, word_tables
 from core.times.grammar import MAX_CHARS, find_time, names_time
 from core.times.reading import Beside, FoundTime, Once
 from core.types import Incoming, Locale

@@ -9,9 +9,19 @@ from enum import Enum, auto
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.features.reminders.days import Days, instants
 from core.features.reminders.mentioned import Subjects
-from core.features.reminders.reminders import KEPT, OPEN, Before, Kind, Mention, Reminder, ReminderState, Schedule
+from core.features.reminders.reminders import (
+    KEPT,
+    OPEN,
+    Before,
+    Days,
+    Kind,
+    Mention,
+    Reminder,
+    ReminderState,
+    Schedule,
+    instants,
+)
 from core.features.reminders.storage import ReminderStore
 from core.memory.embedding import Embedding
 from core.memory.memories import Memories

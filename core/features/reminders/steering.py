@@ -17,9 +17,7 @@ from typing import Final
 
 from core.answering.turn import Heard, Turn
 from core.features.preferences.timezone import local_now
-from core.features.reminders.days import Days
-from core.features.reminders.effect import REMINDER_SET
-from core.features.reminders.reminders import OPEN, Kind, Reminder
+from core.features.reminders.reminders import OPEN, REMINDER_SET, Days, Kind, Reminder
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     REMOVED,
@@ -35,8 +33,7 @@ from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.text.word_tables import POLITE, WORD, word_tables
-from core.text.words import FUNCTION_WORDS, folded_words, same
+from core.text.words import FUNCTION_WORDS, POLITE, WORD, folded_words, same, word_tables
 from core.times.grammar import find_amount, find_time
 from core.times.reading import Found, Once, Recurrence
 from core.times.said import asked

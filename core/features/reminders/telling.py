@@ -18,7 +18,7 @@ from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import Kind, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
-from core.text.catalogue import in_words, text
+from core.text.catalogue import in_words, text, texts
 from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.times import rules, wording
 from core.times.grammar import find_time
@@ -411,15 +411,4 @@ WHY: dict[str, Localized] = {
     "holidays": text("reminders.told.holidays"),
     "zone": text("reminders.told.unknown_zone"),
 }
-REFUSED: dict[Refusal, Localized] = {
-    Refusal.TOO_MANY: text("reminders.refused.too_many"),
-    Refusal.TOO_OFTEN: text("reminders.refused.too_often"),
-    Refusal.PAST: text("reminders.refused.past"),
-    Refusal.NO_TEXT: text("reminders.refused.no_text"),
-    Refusal.UNREACHABLE: text("reminders.refused.unreachable"),
-    Refusal.OFF_HERE: text("reminders.refused.off_here"),
-    Refusal.NOT_HERE: text("reminders.refused.not_here"),
-    Refusal.NOT_THEN: text("reminders.refused.not_then"),
-    Refusal.GONE: text("reminders.refused.gone"),
-    Refusal.TOO_LATE: text("reminders.refused.too_late"),
-}
+REFUSED = texts("reminders.refused", Refusal)

@@ -168,7 +168,7 @@ class Takeout:
 
     async def _account(self, user: UserKey) -> Entry:
         role, chosen = await self._access.role(user), await self._preferences.of(user)
-        person, account = await self._access.person(user), await self._access.account(user)
+        person, account = await self._access.people.find(user), await self._access.people.account(user)
         return {
             "user": user,
             "handle": account.handle if account else "",

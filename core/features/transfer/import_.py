@@ -19,9 +19,8 @@ from core.commands.menu import FILE
 from core.enclosures import Attachment
 from core.errors import ChannelError, ChannelGone, FileQuotaExceeded, FileTooLarge
 from core.features.admin.decide import NEVER
-from core.features.admin.decisions import Matter
+from core.features.admin.storage import Matter
 from core.features.feature import Contribution, Shared
-from core.features.preferences.language import why_not_remembering
 from core.features.transfer.entries import Taken
 from core.features.transfer.export import EXPORT, ExportCommands, Takeout
 from core.features.transfer.foreign import files_inside
@@ -55,7 +54,6 @@ class ImportCommand:
     def __init__(self, shared: Shared) -> None:
         self._memories = shared.memories
         self._sections = shared.added.sections
-        self._confirmations = shared.confirmations
 
     @property
     def command(self) -> Command:
@@ -66,13 +64,13 @@ class ImportCommand:
 
     async def _import(self, request: Request, argument: str) -> None:
         """Say what is in the file that came with the command, or save what was shown before."""
-        if why := why_not_remembering(request.person):
+        if why := request.person.why_not_remembering:
             await request.tell(why)
         elif (file := request.file) is not None:
             await self._preview(request, file)
         elif argument.startswith(f"{_CANCEL} "):
-            held = await self._confirmations.take(request.incoming, argument[len(_CANCEL) :], Intake)
-            await request.tell(CANCELLED if held else NOT_CONFIRMED)
+            if await request.confirmed(argument[len(_CANCEL) :], Intake, over=NOT_CONFIRMED):
+                await request.tell(CANCELLED)
         elif argument:
             await self._confirmed(request, argument)
         else:
@@ -103,7 +101,7 @@ class ImportCommand:
             (UNKEPT, held.unkept),
             *besides,
         )
-        code = await self._confirmations.ask(request.incoming.conversation, held)
+        code = await request.ask(held)
         lines = [counted(told, locale, count) for told, count in counts if count]
         lines += [f"- {quoted(each.draft.content)}" for each in held.taken[:SHOWN]]
         lines += [OF_TALK[locale]] if held.of_talk else []
@@ -132,9 +130,8 @@ class ImportCommand:
         return None
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        held = await self._confirmations.take(request.incoming, code, Intake)
+        held = await request.confirmed(code, Intake, over=NOT_CONFIRMED)
         if held is None:
-            await request.tell(NOT_CONFIRMED)
             return
         await request.answer.status(SAVING[request.locale])
         changed = await request.turn.memory.changed()  # before a restart

@@ -16,8 +16,7 @@ from core.errors import InputError
 from core.features.feature import Section
 from core.features.transfer.entries import Taken, distinct, savable, to_memory
 from core.features.transfer.export import FORMAT, VERSION
-from core.features.transfer.foreign import ARCHIVE, TooMuchInside, from_csv, from_document, is_talk, unpacked
-from core.features.transfer.lists import from_text
+from core.features.transfer.foreign import ARCHIVE, TooMuchInside, from_csv, from_document, from_text, is_talk, unpacked
 from core.text.catalogue import text
 from core.types import Locale, Localized, UserKey
 

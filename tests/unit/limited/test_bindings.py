@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.bindings import MAX_BINDING_CHARS, MAX_BINDINGS, bindings, queries
+from core.text.senses import MAX_BINDING_CHARS, MAX_BINDINGS, bindings, queries
 from core.text.words import folded_words
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.limited.recall import RecallVerdict, Sureness, judged, told
-from core.memory.hop import joined, links
-from core.text.bindings import bindings
+from core.memory.search import joined, links
+from core.text.senses import bindings
 from core.text.subject import asked_words, other_subject
 from core.times.said import asked
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind

@@ -16,7 +16,7 @@ from core.limited import LimitedMind
 from core.limited import sentences as say
 from core.limited.cutting import wishes
 from core.providers.usem3 import Usem3Embedder
-from core.text.ask_back import question_of
+from core.text.senses import question_of
 from core.text.unicode import flat
 from core.types import Locale
 from tests.fakes.house import ANA

@@ -1,1 +1,0 @@
-"""Servers and groups, as who manages them steers the bot there."""
