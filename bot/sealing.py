@@ -8,11 +8,11 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from bot.archive import given_settings
 from bot.settings.env_file import env_path
@@ -23,11 +23,12 @@ from core.sealing.port import PLAIN, Sealing
 from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
 from core.storage import convert_files, convert_sqlite
 from core.storage.convert import Conversion
+from core.storage.database import Row
 from core.storage.files import owner_name
 from core.storage.kept import Mark
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
-from core.storage.sqlite_backup import open_to_read, seal_mark_of, settle, unwritten
+from core.storage.sqlite_backup import is_lost, open_to_read, seal_mark_of, settle, unwritten
 from core.storage.sqlite_schema import translated
 from core.types import UserKey
 
@@ -47,6 +48,9 @@ _SECRETS: Final = Path("/run/secrets")
 _AS_VALUE: Final = "MEMORY_KEY"
 _MAX_BYTES: Final = 1 << 10
 _ENCODED_CHARS: Final = 44
+
+Rows: TypeAlias = Callable[..., Iterable[Row]]
+"""Yields the rows of a query with its values."""
 
 
 def key_path(settings: Settings) -> Path | None:
@@ -211,6 +215,26 @@ def mark_of(settings: Settings) -> Mark | None:
 
         return mark_there(parameters(settings.storage_url.get_secret_value()))
     return seal_mark_of(settings.database_path)
+
+
+@contextmanager
+def reading(settings: Settings) -> Iterator[Rows]:
+    """Give what yields the rows of a query over what is committed, whether the bot runs or not."""
+    if settings.engine == "postgres":
+        from core.storage.move_postgres import postgres_reader  # this loads psycopg
+
+        with postgres_reader(settings.storage_url.get_secret_value()) as source:
+            yield _nothing if source is None else source.stream
+        return
+    if is_lost(settings.database_path):
+        yield _nothing
+        return
+    with translated(), closing(open_to_read(settings.database_path)) as connection:
+        yield connection.execute
+
+
+def _nothing(*_: object) -> Iterable[Row]:
+    return ()
 
 
 def check_opens(settings: Settings, database: Path) -> None:

@@ -43,7 +43,7 @@ from core.enclosures import QuoteKind
 from core.errors import BadReply, ContextTooLong, EmptyReply, StepwiseOnly
 from core.history.conversation import Context
 from core.history.rendering import asks
-from core.history.withholding import tells_of
+from core.history.withholding import tells
 from core.models import Cycle, adapter_of, choose, parsed, schema_of
 from core.text.catalogue import text
 from core.text.language import is_foreign
@@ -330,7 +330,8 @@ class StepByStep(Chooser):
         """Let the heavy model choose, if there is a choice; limited mode tells first what it can tell already."""
         actions = await offered()
         action = await self._decide(actions)
-        speech = await self._before(actions) if action.asks and self.turn.services.models.is_limited else None
+        may_ask = action.asks or action.writes is ChangeKind.SAVED
+        speech = await self._before(actions) if may_ask and self.turn.services.models.is_limited else None
         return Choice([Call(action.name, action, partial(self._perform, action))], speech)
 
     def learn(self, performed: Sequence[Performed]) -> None:
@@ -474,7 +475,7 @@ class SingleCall(Chooser):
         async def end() -> Step:
             search, answer = self.turn.search, self.turn.answer
             if search.found and not answer.has_recalled:  # it cites nothing
-                await answer.recall([item for item in search.found if tells_of(speech.text, item)])
+                await answer.recall([item for item in search.found if tells(speech.text, item.content)])
             await speech.complete(in_history=False, is_question=is_question)
             return Step(action.name, Outcome.DONE)
 
@@ -609,7 +610,9 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
     heard = await turn.services.additions.heard(turn) if turn.services.additions else None
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
-        return
+        if not heard.rest:
+            return
+        turn.log.asked, heard = replace(turn.asked, content=heard.rest), None
     await _read_room(turn)
     single = SingleCall(turn, registry, tools_of(registry)) if chosen.is_single(turn.services.models) else None
     turn.is_single = single is not None and await single.fits()

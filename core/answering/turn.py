@@ -23,7 +23,7 @@ from core.errors import ContextTooLong
 from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.rendering import find_quotes
-from core.history.withholding import tells, tells_of, told_of
+from core.history.withholding import tells, told_of
 from core.memory.memories import Profiles
 from core.memory.timed import wordings
 from core.memory.user_memory import UserMemory
@@ -207,7 +207,7 @@ class Log:
         """Return what an answer of this turn rests on: what it cites or else tells of, and what the turn changed."""
         hits = (*self.shown.hits, *(hit for step in self.steps for hit in step.hits))
         chances = {hit.item.id: round(hit.chance, 3) for hit in sorted(hits, key=lambda hit: hit.chance)}  # the best
-        told = self.cited or [item for item in self.shown.memories if tells_of(answer, item)]
+        told = self.cited or [item for item in self.shown.memories if tells(answer, item.content)]
         changed = [item for step in self.steps if step.writes is not None for item in step.items]
         past = [quote.message for quote in self.shown.past.quotes if tells(answer, quote.message.text)]
         return Basis(
@@ -221,11 +221,13 @@ class Log:
         """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
         done, changed = {item.id: item for step in self.steps for item in step.items}, self.changed_ids
         seen = {item.id: item for item in (*self.shown.past.items, *self.shown.memories)} | done
-        by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
+        by_answer = [item for item in seen.values() if item.id in done or tells(answer.text, item.content)]
         told = {answer.id: [told_of(item) for item in by_answer]}
         if self.asked.id:  # commands are not stored
             by_person = [
-                item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)
+                item
+                for item in seen.values()
+                if item.id in changed or tells(self.asked.text, item.content, by_person=True)
             ]
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.store.tell(told)
@@ -535,13 +537,14 @@ class PromptBudget:
 class Heard:
     """What a feature offers about a message, whatever else is answered: a sentence, and buttons.
 
-    A plain yes presses `offer`. `is_all`: it is all that there is to answer.
+    A plain yes presses `offer`. `is_all`: it is all that there is to answer, but for the `rest` of the message.
     """
 
     text: str
     buttons: tuple[Button, ...] = ()
     offer: Button | None = None
     is_all: bool = False
+    rest: str = ""
 
 
 class Additions(Protocol):

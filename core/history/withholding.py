@@ -39,11 +39,6 @@ def told_of(item: MemoryItem) -> ToldMemory:
     return ToldMemory(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
 
 
-def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
-    """Return whether a text gives a memory away (`tells`)."""
-    return tells(text, item.content, by_person=by_person)
-
-
 def tells(text: str, content: str, *, by_person: bool = False) -> bool:
     """Return whether a text gives a content away: it contains a long number or a name of it, or else half of its words.
 

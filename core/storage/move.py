@@ -7,7 +7,7 @@ What is broken off anywhere leaves the target as it was, and is run again. The s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -197,9 +197,9 @@ def in_folder(folder: Path) -> FilesListed:
     }
 
 
-def in_table(source: Source) -> FilesListed:
-    """Return the files in a database."""
-    return {(owner, sha256): at for owner, sha256, at in source.stream("SELECT owner, sha256, at FROM files")}
+def in_table(rows: Callable[[str], Iterable[Row]]) -> FilesListed:
+    """Return the files in a database, of which `rows` yields those of a query."""
+    return {(owner, sha256): at for owner, sha256, at in rows("SELECT owner, sha256, at FROM files")}
 
 
 def move_files(source: Source | Path, target: Target | Path, sealing: Sealing = PLAIN) -> MovedFiles:
@@ -208,7 +208,7 @@ def move_files(source: Source | Path, target: Target | Path, sealing: Sealing = 
     Raises:
         StorageError: a copy is not equal, or one of the two failed.
     """
-    here, there = (in_folder(end) if isinstance(end, Path) else in_table(end) for end in (source, target))
+    here, there = (in_folder(end) if isinstance(end, Path) else in_table(end.stream) for end in (source, target))
     missing, broken = {key: at for key, at in here.items() if key not in there}, list[str]()
     copied: dict[tuple[str, str], str] = {}
     rows = _of_folder(source, missing) if isinstance(source, Path) else _of_table(source, missing)
