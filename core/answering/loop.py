@@ -182,7 +182,7 @@ class Loop:
         off = {info.name for info in self.turn.services.actions if not info.is_on}
         if self._is_last:
             return (self.registry.fallback,)
-        in_view = await self.turn.search.in_view() if any(each.needs for each in self.registry.enabled) else ()
+        in_view = await self.turn.search.may_be_meant() if any(each.needs for each in self.registry.enabled) else ()
         stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
         return tuple(
             each
@@ -330,7 +330,8 @@ class StepByStep(Chooser):
         """Let the heavy model choose, if there is a choice; limited mode tells first what it can tell already."""
         actions = await offered()
         action = await self._decide(actions)
-        speech = await self._before(actions) if action.asks and self.turn.services.models.is_limited else None
+        may_ask = action.asks or action.writes is ChangeKind.SAVED
+        speech = await self._before(actions) if may_ask and self.turn.services.models.is_limited else None
         return Choice([Call(action.name, action, partial(self._perform, action))], speech)
 
     def learn(self, performed: Sequence[Performed]) -> None:
@@ -609,7 +610,9 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
     heard = await turn.services.additions.heard(turn)
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
-        return
+        if not heard.rest:
+            return
+        turn.log.asked, heard = replace(turn.asked, content=heard.rest), None
     await _read_room(turn)
     single = SingleCall(turn, registry, tools_of(registry)) if chosen.is_single(turn.services.models) else None
     turn.is_single = single is not None and await single.fits()

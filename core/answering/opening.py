@@ -21,7 +21,7 @@ from core.answering.questions import act_of
 from core.answering.shown import Shown
 from core.answering.trail import trail
 from core.answering.turn import Additions, AnswerMessage, Asker, Log, PromptBudget, Search, Services, Turn
-from core.commands.builtin import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
+from core.commands.command import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
 from core.commands.menu import WHY
 from core.delivery.view import View
 from core.dialogue import Outcome, Step

@@ -35,8 +35,7 @@ from core.answering.outcomes import (
 from core.answering.parts import ChatBotParts, Verdict
 from core.answering.questions import Asked, ConversationLocks, Edits, act_of, tell_of_earlier
 from core.answering.turn import Turn
-from core.commands.builtin import again, is_continue, is_retry, is_stop
-from core.commands.command import Request
+from core.commands.command import Request, again, is_continue, is_retry, is_stop
 from core.delivery.view import View
 from core.delivery.views import Views
 from core.errors import (

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from core.actions.proposal import PROPOSALS, Deletion, Keeping, Proposal, Replacement, Rewrites
 from core.answering.confirmations import Arrival, Confirmations, Offer, Open, WhichOne, read_open
 from core.answering.parts import ReplyReader
-from core.commands.builtin import is_retry, is_stop
-from core.commands.command import Request
+from core.commands.command import ON_ANSWERS, Command, Request, is_retry, is_stop
 from core.enclosures import QuoteKind
 from core.history.conversation import Conversation
 from core.memory.memories import Memories
 from core.ports import Clock
+from core.text.catalogue import text
 from core.text.replies import (
     Doing,
     acknowledges,
@@ -199,7 +200,8 @@ class PendingReplies(ReplyReader):
                 proposal: Proposal = read_open(asked, kind)  # type: ignore[assignment]  # one of PROPOSALS
                 return _command_to(asked.code, proposal, text)
         if asked.kind == Offer.__name__:
-            return read_open(asked, Offer).command if means_yes(text) and not acknowledges(text) else ""
+            is_agreed = any(means_yes(text, each) for each in (Doing.KEEP, Doing.REPLACE))  # none offers to delete
+            return read_open(asked, Offer).command if is_agreed and not acknowledges(text) else ""
         if asked.kind == WhichOne.__name__:
             commands = read_open(asked, WhichOne).commands
             chosen = numbered(text, len(commands)) or ()
@@ -268,3 +270,28 @@ def _answer_to(proposal: Proposal, text: str) -> str:
     has_numbers = options > 1 or isinstance(proposal, Deletion | Rewrites)
     chosen = numbered(text, options, doing) if has_numbers else None
     return " ".join(("yes", *(str(at + 1) for at in chosen))) if chosen else ""
+
+
+def stop_command(replies: PendingReplies) -> Command:
+    """Return /stop, which drops what the bot asked in the conversation."""
+    return Command(
+        "stop",
+        text("commands.stop"),
+        partial(stop, replies),
+        in_conversation=True,
+        is_listed=True,
+        topics=(ON_ANSWERS,),
+    )
+
+
+async def stop(replies: PendingReplies, request: Request, _: str) -> None:
+    """Forget what the bot asked there; a running answer was stopped by the chatbot before this."""
+    waited = await replies.drop(request.incoming)
+    if waited:
+        await request.tell(NOTHING_WAITS)
+    else:
+        await request.refuse(NOTHING_TO_STOP)
+
+
+NOTHING_WAITS = text("conversations.nothing_waits")
+NOTHING_TO_STOP = text("conversations.nothing_to_stop")

@@ -11,8 +11,7 @@ from core.actions.offer import BOTH, undo_button
 from core.answering.outcomes import TRY_AGAIN, listed
 from core.answering.parts import TakeBack
 from core.answering.turn import Turn
-from core.commands.builtin import again, questions
-from core.commands.command import ON_MEMORIES, Command, Request
+from core.commands.command import ON_MEMORIES, Command, Request, again, questions
 from core.commands.menu import DISLIKED
 from core.features.access.gate import at_name, named
 from core.features.access.rules import Access

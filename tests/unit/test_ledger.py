@@ -25,7 +25,6 @@ from core.features.ledger.calls import (
     SpendingScope,
     Sum,
     day_of,
-    spend_of,
 )
 from core.features.ledger.storage import Ledger
 from core.storage.database import Row
@@ -97,7 +96,7 @@ class ByHand:
         self.calls = [replace(call, user=None) if call.user == user else call for call in self.calls]
 
     async def spent(self, scope: SpendingScope, since: datetime) -> Spend:
-        return sum((spend_of(call) for call in self._of(scope, since)), Spend())
+        return sum((_spend(call) for call in self._of(scope, since)), Spend())
 
     async def sums(self, since: datetime, by: Sequence[str], scope: SpendingScope) -> Sequence[Sum]:
         groups: defaultdict[tuple[str, ...], list[ModelCall]] = defaultdict(list)
@@ -116,6 +115,11 @@ class ByHand:
         if name == "day":
             return day_of(call.at, self.zone).name
         return str(getattr(call, name) or "")
+
+
+def _spend(call: ModelCall) -> Spend:
+    tokens = call.usage.input_tokens + call.usage.output_tokens if call.usage else 0
+    return Spend(0, tokens, call.cost_usd or 0.0, int(call.is_unpriced))
 
 
 def _sum(keys: tuple[str, ...], calls: Sequence[ModelCall]) -> Sum:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -291,18 +290,6 @@ async def test_nothing_is_kept_of_a_person_who_was_forgotten() -> None:
     day, _ = await bank.quotas.spent(BOT)
     assert day.tokens == 10
     assert await bank.ask() is None
-
-
-async def test_how_much_is_used_of_each_limit_can_be_seen() -> None:
-    bank = Bank(person="messages_minute=5 tokens_day=200 cost_month=3")
-    await bank.ask(50, cost=1.5)
-    [holding] = await bank.quotas.holding([SpendingScope(ANA)], MEMBER)
-    uses = {use.limit: (use.used, use.left, use.percent) for use in await bank.quotas.uses(holding)}
-    assert uses == {
-        Limit.MESSAGES_MINUTE: (1, 4, 20),
-        Limit.TOKENS_DAY: (50, 150, 25),
-        Limit.COST_MONTH: (Decimal("1.5"), Decimal("1.5"), 50),
-    }
 
 
 @given(

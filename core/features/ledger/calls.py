@@ -124,12 +124,6 @@ class Spend:
         )
 
 
-def spend_of(call: ModelCall) -> Spend:
-    """Return what one call spent."""
-    tokens = call.usage.input_tokens + call.usage.output_tokens if call.usage else 0
-    return Spend(0, tokens, call.cost_usd or 0.0, int(call.is_unpriced))
-
-
 @dataclass(frozen=True, slots=True)
 class SpendingScope:
     """Whose spending is meant: one person's, one room's, or (neither) the whole bot's."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -17,7 +18,7 @@ from core.features.access.gate import named
 from core.features.memories.card import PAGE_SIZE, ListedMemories, Page, Row, is_number
 from core.features.pending_input import PendingReplies
 from core.features.preferences.timezone import local_now
-from core.features.reminders.agenda import ON_REMINDERS, AgendaCommand
+from core.features.reminders.agenda import ON_REMINDERS, agenda_command
 from core.features.reminders.card import ReminderCompletion, TimeCompletion, back, entry, line, show_card
 from core.features.reminders.on_mention import read_mention
 from core.features.reminders.reminders import REMINDER_SET, Kind, Reminder, ReminderState
@@ -83,8 +84,8 @@ class ReminderCommands:
             "show": self._show,
             "edit": self._edit,
             "when": self._when,
-            "pause": self._pause,
-            "resume": self._resume,
+            "pause": partial(self._hold, paused=True),
+            "resume": partial(self._hold, paused=False),
             "delete": self._delete,
             "undo": self._undo,
         }
@@ -116,8 +117,7 @@ class ReminderCommands:
             verbs=_VERBS,
             topics=(ON_REMINDERS,),
         )
-        agenda = AgendaCommand(self._reminders).command
-        return remind, reminders, agenda
+        return remind, reminders, agenda_command(self._reminders)
 
     async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
@@ -212,13 +212,10 @@ class ReminderCommands:
         if not await self._tell_done(request):
             await self._settle(request, wish, words)
 
-    async def _pause(self, request: Request, reminder: Reminder, _: str) -> None:
-        paused = await self._reminders.pause(place_of(request.turn), reminder.id, paused=True)
-        await self._changed(request, paused, PAUSED)
-
-    async def _resume(self, request: Request, reminder: Reminder, _: str) -> None:
-        resumed = await self._reminders.pause(place_of(request.turn), reminder.id, paused=False)
-        await self._changed(request, resumed, RESUMED)
+    async def _hold(self, request: Request, reminder: Reminder, _: str, *, paused: bool) -> None:
+        """Pause a reminder, or let it go on."""
+        held = await self._reminders.pause(place_of(request.turn), reminder.id, paused=paused)
+        await self._changed(request, held, PAUSED if paused else RESUMED)
 
     async def _delete(self, request: Request, reminder: Reminder, _: str) -> None:
         removed = await self._reminders.remove(place_of(request.turn), reminder.id)
