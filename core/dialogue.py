@@ -253,7 +253,10 @@ class PromptContext:
     """What can be done with recordings and pictures."""
 
     threads: int = 1
-    """How many threads the person has begun anywhere, with this one; 1 for a prompt that a model reads."""
+    """How many threads the person has begun anywhere, with this one.
+
+    1 for a prompt that a model reads, and where an earlier answer is shown: then nobody asks.
+    """
 
 
 @dataclass(frozen=True, slots=True)

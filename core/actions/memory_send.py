@@ -65,7 +65,10 @@ async def hand_back(turn: Turn) -> None:
     sent = dict.fromkeys(item.id for step in turn.log.steps if step.action == NAME for item in step.items)
     basis = turn.log.basis(turn.answer.text)
     rests = () if turn.answer.is_limited and basis.messages else basis.memories  # it quotes what was said before
-    items = [item for item in await turn.memory.get([*(sent | dict.fromkeys(rests))]) if item.attachments]
+    done = (item for step in turn.log.steps for item in step.items)
+    known = {item.id: item for item in (*turn.log.cited, *turn.shown.memories, *done)}
+    keeping = [i for i in sent | dict.fromkeys(rests) if i not in known or known[i].attachments]
+    items = [item for item in await turn.memory.get(keeping) if item.attachments]
     wanted = asks_to_show(turn.asked.text)
     quoted_ids = {hit.item.id for step in turn.log.steps for hit in step.hits if hit.passages}
     for item in items[:MAX_MEMORIES]:

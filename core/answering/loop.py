@@ -182,7 +182,7 @@ class Loop:
         off = {info.name for info in self.turn.services.actions if not info.is_on}
         if self._is_last:
             return (self.registry.fallback,)
-        in_view = await self.turn.search.in_view() if any(each.needs for each in self.registry.enabled) else ()
+        in_view = await self.turn.search.may_be_meant() if any(each.needs for each in self.registry.enabled) else ()
         stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
         return tuple(
             each

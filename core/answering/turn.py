@@ -320,6 +320,7 @@ class Answer:
             await self.log.store(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
         self.put_below(items)
         self.log.shown.memories += tuple(items)
+        self.log.shown.recalled += tuple(items)
 
     def put_below(self, items: Sequence[MemoryItem]) -> None:
         """Show memories below the message once it is complete."""
@@ -387,6 +388,11 @@ class Search:
     """What searches found that a model asked for."""
 
     _prefetch: Prefetch | None = None
+    _shown_before: frozenset[str] | None = None
+    """The ids of the memories that the thread had shown when first asked for."""
+
+    _in_view: Sequence[MemoryItem] | None = None
+
     _times_in: dict[str, AskedTime | None] = field(default_factory=dict)
     """The times that texts of this turn name."""
 
@@ -436,9 +442,20 @@ class Search:
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
-        conversation, labelled = self.log.conversation, self.log.shown.labelled
-        shown = await conversation.store.shown_memories(conversation.thread.id)
-        return await self.memory.get(sorted({*shown, *(item.id for item in labelled.items)}))
+        if self._shown_before is None:
+            conversation = self.log.conversation
+            self._shown_before = await conversation.store.shown_memories(conversation.thread.id)
+        return await self.memory.get(sorted({*self._shown_before, *(item.id for item in self._shown_now)}))
+
+    async def may_be_meant(self) -> Sequence[MemoryItem]:
+        """Return the memories in view as this turn read them: enough to say what there is to do something with."""
+        if self._in_view is None:
+            self._in_view = await self.in_view()
+        return (*self._in_view, *self._shown_now)
+
+    @property
+    def _shown_now(self) -> Sequence[MemoryItem]:
+        return (*self.log.shown.labelled.items, *self.log.shown.recalled)
 
     async def find_quotes(self, queries: Sequence[str], found: Collection[MemoryItem]) -> tuple[Quoted, ...]:
         """Return past messages that say something about what is looked for, and that the last prompt did not show.
