@@ -33,7 +33,7 @@ async def keep(house: House, content: str, binding: str, *, owner: object = ANA)
     user = ANA if owner == ANA else BIA
     draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
     memory = house.memories.of(user)
-    (item,) = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    (item,) = await memory.add([draft])
     return item.id
 
 

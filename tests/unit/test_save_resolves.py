@@ -59,7 +59,7 @@ async def keep(house: House, content: str) -> str:
     """Put a memory into the store, and return its id."""
     memory = house.memories.of(ANA)
     draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-    [item] = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    [item] = await memory.add([draft])
     return item.id
 
 

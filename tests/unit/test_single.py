@@ -45,7 +45,7 @@ async def keep(bot: House, content: str, binding: str) -> MemoryItem:
     """Put a memory into the store."""
     memory = bot.memories.of(ANA)
     draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
-    (item,) = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    (item,) = await memory.add([draft])
     return item
 
 
