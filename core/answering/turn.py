@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.candidates import Beside, Prefetch
+from core.answering.candidates import Prefetch, RoomExchanges
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
 from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
@@ -60,7 +60,7 @@ _MAX_QUOTED: Final = 3
 
 
 @dataclass(slots=True)
-class Person:
+class Asker:
     """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
 
     locale: Locale
@@ -127,7 +127,7 @@ class Log:
     asked: Message
     """The person's message; it has an id once it is stored."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
     shown: Shown
 
@@ -239,7 +239,7 @@ def _taken(step: Step) -> StepTaken:
 
 
 @dataclass(slots=True)
-class Answer:
+class AnswerMessage:
     """One answer message at a time: its text, the buttons and the memories below it."""
 
     view: View
@@ -320,6 +320,7 @@ class Answer:
             await self.log.store(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
         self.put_below(items)
         self.log.shown.memories += tuple(items)
+        self.log.shown.recalled += tuple(items)
 
     def put_below(self, items: Sequence[MemoryItem]) -> None:
         """Show memories below the message once it is complete."""
@@ -387,6 +388,11 @@ class Search:
     """What searches found that a model asked for."""
 
     _prefetch: Prefetch | None = None
+    _shown_before: frozenset[str] | None = None
+    """The ids of the memories that the thread had shown when first asked for."""
+
+    _in_view: Sequence[MemoryItem] | None = None
+
     _times_in: dict[str, AskedTime | None] = field(default_factory=dict)
     """The times that texts of this turn name."""
 
@@ -436,9 +442,20 @@ class Search:
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
-        conversation, labelled = self.log.conversation, self.log.shown.labelled
-        shown = await conversation.store.shown_memories(conversation.thread.id)
-        return await self.memory.get(sorted({*shown, *(item.id for item in labelled.items)}))
+        if self._shown_before is None:
+            conversation = self.log.conversation
+            self._shown_before = await conversation.store.shown_memories(conversation.thread.id)
+        return await self.memory.get(sorted({*self._shown_before, *(item.id for item in self._shown_now)}))
+
+    async def may_be_meant(self) -> Sequence[MemoryItem]:
+        """Return the memories in view as this turn read them: enough to say what there is to do something with."""
+        if self._in_view is None:
+            self._in_view = await self.in_view()
+        return (*self._in_view, *self._shown_now)
+
+    @property
+    def _shown_now(self) -> Sequence[MemoryItem]:
+        return (*self.log.shown.labelled.items, *self.log.shown.recalled)
 
     async def find_quotes(self, queries: Sequence[str], found: Collection[MemoryItem]) -> tuple[Quoted, ...]:
         """Return past messages that say something about what is looked for, and that the last prompt did not show.
@@ -520,16 +537,17 @@ class PromptBudget:
 class Heard:
     """What a feature offers about a message, whatever else is answered: a sentence, and buttons.
 
-    A plain yes presses `offer`. `is_all`: it is all that there is to answer.
+    A plain yes presses `offer`. `is_all`: it is all that there is to answer, but for the `rest` of the message.
     """
 
     text: str
     buttons: tuple[Button, ...] = ()
     offer: Button | None = None
     is_all: bool = False
+    rest: str = ""
 
 
-class Additions(Protocol):
+class Additions:
     """What features add to a turn: nothing, where they do not say what."""
 
     async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
@@ -570,7 +588,7 @@ class Services:
     confirmations: Confirmations
     times: TimeReader
     profiles: Profiles | None = None
-    additions: Additions | None = None
+    additions: Additions = field(default_factory=Additions)
 
     room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
     """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""
@@ -594,7 +612,7 @@ class Services:
 class Turn:
     """One message being answered."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
 
     memory: UserMemory
@@ -603,14 +621,14 @@ class Turn:
     services: Services
     shown: Shown
     log: Log
-    answer: Answer
+    answer: AnswerMessage
     search: Search
     budget: PromptBudget
 
     enclosed: Enclosed
     """What came with the message, and with what it replies to."""
 
-    beside: Beside | None = None
+    beside: RoomExchanges | None = None
     """What others asked in the room; None in private."""
 
     is_single: bool = False

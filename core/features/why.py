@@ -60,7 +60,8 @@ async def why(shared: Shared, request: Request, message_id: str) -> None:
     elif not any(each.text for each in answers):
         await request.tell(GONE)
     elif not any(each.basis for each in answers):
-        off = [OFF[request.locale]] if answers[-1].off_record else []
+        why = INCOGNITO if request.person.is_incognito else OFF
+        off = [why[request.locale]] if answers[-1].off_record else []
         await request.answer.tell(" ".join([NOT_KEPT[request.locale], *off]))
     else:
         await _tell(shared, request, answers)
@@ -178,6 +179,7 @@ NO_ANSWER = text("why.no_answer")
 GONE = text("why.gone")
 NOT_KEPT = text("why.not_kept")
 OFF = text("why.off")
+INCOGNITO = text("why.incognito")
 TITLE = text("why.title")
 NOTHING = text("why.nothing")
 NOTHING_LIMITED = text("why.nothing_limited")

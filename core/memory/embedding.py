@@ -149,15 +149,15 @@ class OwnerIndex:
     async def follow(self, store: PhraseStore, owner: UserKey) -> None:
         """Bring the index to what the store holds now."""
         space = self.normalizer.space
-        fresh = await store.fresh(owner, space, self.newest)
+        fresh = await store.fresh(owner, space, self.newest, None if self.version == -1 else self.removed)
         await self._add(fresh.ids, fresh.vectors)
         self.partial = self.partial or fresh.partial
-        if fresh.removed != self.removed and self.version != -1:
-            there = await store.embedded(owner, space)
+        if fresh.embedded is not None:
             held = self.index.ids()
-            await self._remove(held - there)
-            await self._add(*await store.vectors(owner, space, there - held))
-            self.partial = bool(await store.unembedded(owner, space, 1))
+            await self._remove(held - fresh.embedded)
+            if missing := fresh.embedded - held:
+                await self._add(*await store.vectors(owner, space, missing))
+            self.partial = fresh.partial
         self.version, self.removed = fresh.version, fresh.removed
 
     async def nearest(self, rows: Vectors, k: int, most: int = 0) -> frozenset[int]:

@@ -208,6 +208,10 @@ async def test_with_memory_off_nothing_is_kept_and_it_says_so(talk: Talk) -> Non
     assert "4417" in await talk.say("what's the locker code?")
     assert await talk.say("/why") == "I kept nothing on what that answer rests on. Memory was off then (/memory)."
     assert not any(message.basis for message in await _messages(talk))
+    await talk.say("/memory on")
+    await talk.say("/memory incognito")
+    await talk.say("what's the locker code?")
+    assert (await talk.say("/why")).endswith("We are incognito: to end that, /memory on")
 
 
 async def test_what_is_asked_in_words_is_answered_in_their_language(talk: Talk) -> None:
@@ -410,7 +414,7 @@ async def _keep(house: House, *contents: str) -> None:
     memory = house.memories.of(ANA)
     for content in contents:
         draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-        await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+        await memory.add([draft])
 
 
 async def _said_before(talk: Talk, text: str) -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.answering.confirmations import newest
 from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
@@ -355,8 +356,8 @@ class RemindCommand(_ReminderWords):
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
         incoming, confirmations = request.incoming, request.turn.services.confirmations
-        asked = await confirmations.taken(incoming, Wish)
-        asked = asked or await confirmations.waiting(incoming.conversation, confirmations.arrived(incoming.at), Wish)
+        open_now = await confirmations.all_open(incoming.conversation, confirmations.arrived(incoming.at))
+        asked = newest([*await confirmations.all_taken(incoming), *open_now], Wish)
         if asked is None or asked[0] != code:
             await self.replies.settle(request)
             await request.tell(OVER)

@@ -64,9 +64,8 @@ class ReminderAdditions(Additions):
         What waits for a mention is said then, and here only to a question about reminders.
         """
         place, is_about = place_of(turn), asks_about_reminders(turn.asked.text)
-        matching = [each for query in queries for each in await self._reminders.matching(place, query)]
-        found = [each for each in matching if each.mention is None or is_about]
-        return [line(turn, each) for each in {each.id: each for each in found}.values()]
+        matching = await self._reminders.matching(place, *queries)
+        return [line(turn, each) for each in matching if each.mention is None or is_about]
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return a button for each memory that names a time ahead, unless a reminder was asked for, too."""
