@@ -28,7 +28,7 @@ documents = st.lists(st.one_of(words, words, marks), max_size=25).map("".join)
 @given(documents)
 def test_every_word_of_the_source_is_seen_in_its_order(document: str) -> None:
     assume(not FENCE_INFO.search(document))
-    # Of a table that is a block a row, the head's words are there again for each row (`tests/unit/test_tables.py`).
+    # Of a table that is a block a row, the head's words are there again for each row (`tests/unit/test_markdown.py`).
     assert WORD.findall(render(document).text) == WORD.findall(without_tables(document))
 
 
