@@ -24,11 +24,9 @@ from core.features.reminders.feature import MUTED, is_muted
 from core.models import MODES
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.types import ChatKey, Locale, Preferences, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
-from tests.fakes.house import ANA, BIA, House
-from tests.fakes.machine import NamedModels, ToldTroubles
+from tests.fakes.house import ANA, BIA, House, NamedModels, ToldTroubles
 from tests.fakes.model import ScriptedModel
 
 CARO = UserKey("test", "caro")
