@@ -122,15 +122,16 @@ class DiscordChannel(Channel):
         self._unsure = None
         return handle
 
-    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place."""
         drawn = self._renderer.draw(shown)
         before = self._drawn.get(handle)
         if drawn == before:
-            return
+            return None
         leaves = LAST if shown.urgent else WHOLE if shown.stays else GROWING
         await self._api.edit(*ids_in(handle), drawn, before, leaves=leaves)
         self._drawn[handle] = drawn
+        return None
 
     async def remove(self, handle: str) -> None:
         """Delete a message; do nothing if it is gone."""
@@ -288,50 +289,48 @@ class Ticket:
         return json.dumps(asdict(self))
 
 
-class InteractionChannel(Channel):
-    """Writes the deferred response first, then follow-ups; what Discord no longer takes goes to `later`, another place.
+class InteractionChannel(DiscordChannel):
+    """Writes the deferred response first, then follow-ups; what Discord no longer takes is a message like any other.
 
     That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or if the acknowledgement came too
     late. Nothing is written before `acknowledged` is called. What takes a message's place begins with whom it `names`.
-    `alone`: only the person reads it anyway.
+    `alone`: only the person reads it anyway. A handle is that of the response, or CHANNEL/MESSAGE after that.
     """
 
     def __init__(
         self,
         api: DiscordApi,
         ticket: Ticket,
-        later: DiscordChannel,
+        place: Destination,
         clock: Clock,
         *,
+        asked: str,
+        edit_interval_s: float,
         renderer: Renderer,
         names: Mention | None = None,
         alone: bool = False,
     ) -> None:
-        self._api = api
+        super().__init__(api, place, asked=asked, edit_interval_s=edit_interval_s, renderer=renderer)
         self._ticket = ticket
-        self._later = later
         self._clock = clock
         self._ends_s = ticket.ends_s
-        self._renderer = renderer
         self._names = names
         self._alone = alone
         self._naming = _ORIGINAL  # the handle of what begins with that name
-        self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
         self._is_taken_over = False
-        self._doubtful = False  # what is written next may be there already
-        self._began = False  # the deferred response is a message of this answer
+        self._repeats = False  # what is written next may be there already
+        self._has_begun = False  # the deferred response is a message of this answer
 
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds, and how often it may be edited."""
-        limits = self._later.limits
-        return ChannelLimits(MAX_CHARS - len(AGAIN) - 1, limits.edit_interval_s, stops=limits.stops)
+        return replace(super().limits, max_chars=MAX_CHARS - len(AGAIN) - 1, typing_s=0.0, notifies=False)
 
     @property
     def silent(self) -> bool:
         """Whether nothing was written yet, so that the client still shows that the bot is thinking."""
-        return not self._began
+        return not self._has_begun
 
     @property
     def hidden(self) -> bool:
@@ -349,10 +348,6 @@ class InteractionChannel(Channel):
             self._ticket = replace(self._ticket, hidden=True, in_place=False, channel=0)
         return True
 
-    def measure(self, text: str) -> int:
-        """Return the UTF-16 units of the text."""
-        return measure(text)
-
     def acknowledged(self, *, in_time: bool) -> None:
         """Let the answer begin: as a response, or in the other place if the acknowledgement was not `in_time`."""
         if not in_time:
@@ -366,10 +361,10 @@ class InteractionChannel(Channel):
         if any("/" in handle for handle in handles):
             self._ends_s = 0.0
         if self._expired:
-            return self._later.adopt([self._beyond(handle) if handle else "" for handle in handles])
-        self._doubtful = "" in handles and any(handles)  # the response itself is edited, which needs no mark
+            return super().adopt([self._beyond(handle) if handle else "" for handle in handles])
+        self._repeats = "" in handles and any(handles)  # the response itself is edited, which needs no mark
         known = [handle for handle in handles if handle] or ([] if self._ticket.in_place else [_ORIGINAL])
-        self._began = bool(known)
+        self._has_begun = bool(known)
         self._naming = next(iter(known), _ORIGINAL)
         return known
 
@@ -386,13 +381,12 @@ class InteractionChannel(Channel):
             except ChannelError:
                 if not shown.plain:
                     raise
-        return await self._later.post(shown)
+        return await super().post(shown)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message; after the interaction's time like any other message of the bot's."""
         if "/" in handle:
-            await self._later.edit(handle, shown)
-            return None
+            return await super().edit(handle, shown)
         drawn = self._draw(shown, handle)
         if drawn == self._drawn.get(handle):
             return None
@@ -406,7 +400,7 @@ class InteractionChannel(Channel):
                 return written
         if not (there := self._beyond(handle)):
             raise MessageLost("its interaction is over")
-        await self._later.edit(there, shown)
+        await super().edit(there, shown)
         return there
 
     async def remove(self, handle: str) -> None:
@@ -414,23 +408,7 @@ class InteractionChannel(Channel):
         if "/" not in handle and not self._expired:
             await self._delete(handle)
         elif there := self._beyond(handle):
-            await self._later.remove(there)
-
-    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
-        """Write what came with a command, the address of which is good for a day, or with a message, into a file."""
-        await self._api.fetch(handle, max_bytes, into)
-
-    async def said_before(self, most: int) -> Sequence[Quote]:
-        """Read the last messages of the channel in which the command was given."""
-        return await self._later.said_before(most)
-
-    async def may_manage(self) -> bool:
-        """Return whether whoever gave the command may manage the server in which they did."""
-        return await self._later.may_manage()
-
-    async def why_unread(self) -> Localized | None:
-        """Return that the message-content intent is missing, if it is."""
-        return await self._later.why_unread()
+            await super().remove(there)
 
     async def hush(self) -> None:
         """Remove the sign that the bot is thinking; a message answered in place never had one."""
@@ -483,13 +461,13 @@ class InteractionChannel(Channel):
 
     async def _respond(self, shown: OutgoingMessage) -> str:
         beside = self._ticket.beside or bool(shown.files)  # no file takes the place of a text
-        fresh = self._began or (self._ticket.in_place and beside)
+        fresh = self._has_begun or (self._ticket.in_place and beside)
         drawn = self._draw(shown, "" if fresh else _ORIGINAL)
-        if fresh and self._doubtful:
+        if fresh and self._repeats:
             drawn = drawn.again
         handle = await (self._follow_up(drawn, silent=shown.silent) if fresh else self._edit_response(_ORIGINAL, drawn))
         self._naming = self._naming if fresh else handle
-        self._began = True
+        self._has_begun = True
         self._drawn[handle] = drawn
         return handle
 
@@ -516,9 +494,9 @@ class InteractionChannel(Channel):
         try:
             message = await self._api.perform(f"POST {self._path}", request, time_for(drawn), doubles=True)
         except ChannelUnclear:
-            self._doubtful = True
+            self._repeats = True
             raise
-        self._doubtful = False
+        self._repeats = False
         return str(sent(message).id)
 
     async def _delete(self, handle: str) -> None:

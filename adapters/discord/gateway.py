@@ -303,12 +303,10 @@ class GatewayClient(discord.AutoShardedClient):
         self._listener.past.begin(shard_id, [guild.id for guild in self.guilds if guild.shard_id == shard_id])
 
     async def on_guild_available(self, guild: discord.Guild) -> None:
-        """Read back what was said in a server before this session began."""
+        """Read back what was said in a server before this session began; of one that is new, note the channels."""
         self._listener.past.server(guild)
 
-    async def on_guild_join(self, guild: discord.Guild) -> None:
-        """Note the channels of a server that is new."""
-        self._listener.past.server(guild)
+    on_guild_join = on_guild_available
 
     async def on_guild_unavailable(self, guild: discord.Guild) -> None:
         """Note that Discord has an outage, and what is said there is not delivered."""
@@ -400,7 +398,7 @@ class Gateway:
             except Exception as error:  # noqa: BLE001  (whatever ends a connection, another one is opened)
                 self._connected(False)
                 self._note(error)
-            await self._close_client()
+            await self.close()
             if self._clock.monotonic() - began_s > _STABLE_AFTER_S:
                 unstable.reset()
             if self._client is not None and self._client.sessions:  # the day has so many, and an outage costs none
@@ -426,9 +424,6 @@ class Gateway:
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._close_client()
-
-    async def _close_client(self) -> None:
         if self._client is not None and not self._client.is_closed():
             try:
                 await self._client.close()

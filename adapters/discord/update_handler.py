@@ -24,7 +24,7 @@ from adapters.discord.channel import Destination, DiscordChannel, InteractionCha
 from adapters.discord.config import DiscordConfig
 from adapters.discord.listener import FROM_INTERACTION, answers, earlier, incoming_of
 from adapters.discord.read_back import ReadBack, TellUnread
-from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
+from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, room_of
 from adapters.running import Backoff, Session
 from core.enclosures import MAX_HOPS, Quote, Speaker
 from core.errors import ChannelError, ChannelGone, StorageDown
@@ -146,11 +146,18 @@ class UpdateHandler(Channels):
 
     def interaction(self, incoming: Incoming, ticket: Ticket) -> InteractionChannel:
         """Return where to answer an interaction: in its place, and later in a message like any other."""
-        later = self.private(incoming.user) if ticket.along else self.channel(incoming)
-        names = Mention(incoming.user.user, incoming.user_name) if ticket.names else None
-        renderer = self.renderer(incoming)
+        renderer = self._renderer(incoming)
+        place = Destination(person=int(incoming.user.user)) if ticket.along else self._place(incoming)
         return InteractionChannel(
-            self._api, ticket, later, self._clock, renderer=renderer, names=names, alone=incoming.private
+            self._api,
+            ticket,
+            place,
+            self._clock,
+            asked=_asked(incoming),
+            edit_interval_s=self._config.edit_interval_s,
+            renderer=replace(renderer, stop="") if ticket.along else renderer,
+            names=Mention(incoming.user.user, incoming.user_name) if ticket.names else None,
+            alone=incoming.private,
         )
 
     def private(self, user: UserKey, once: str = "") -> DiscordChannel:
@@ -164,7 +171,7 @@ class UpdateHandler(Channels):
         Raises:
             ChannelGone: it is no channel, or none of those in which the owner lets the bot write.
         """
-        if is_aside(chat):
+        if chat.is_aside:
             return self.private(UserKey(PLATFORM, aside_of(chat)), once)
         if not (chat.thread or chat.chat).isdecimal():
             raise ChannelGone("no channel has that id")
@@ -178,16 +185,16 @@ class UpdateHandler(Channels):
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
         return DiscordChannel(
             self._api,
-            replace(self._place(incoming), server=int(incoming.chat.server or 0)),
-            asked=incoming.original_id.removeprefix(FROM_INTERACTION),
+            self._place(incoming),
+            asked=_asked(incoming),
             edit_interval_s=self._config.edit_interval_s,
-            renderer=self.renderer(incoming),
+            renderer=self._renderer(incoming),
         )
 
-    def renderer(self, incoming: Incoming) -> Renderer:
+    def _renderer(self, incoming: Incoming) -> Renderer:
         """Return the renderer of the answer to that message, with a Stop button if the owner wants one."""
         stop = stop_id(incoming.conversation) if self._config.stop_button else ""
-        return Renderer(incoming.user.user, stop, is_aside(incoming.chat), self._forms)
+        return Renderer(incoming.user.user, stop, incoming.chat.is_aside, self._forms)
 
     def _unasked(self, place: Destination, renderer: Renderer, once: str) -> DiscordChannel:
         """Return where to say what nobody asked for; without `once`, what is said twice is two messages."""
@@ -198,15 +205,18 @@ class UpdateHandler(Channels):
         )
 
     def _place(self, incoming: Incoming) -> Destination:
-        chat = incoming.chat
+        chat, server = incoming.chat, int(incoming.chat.server or 0)
         if incoming.message_id.startswith(FROM_INTERACTION):
             # Its private answer cannot be given where it was asked any more; any other needs nothing to reply to.
-            return Destination(person=int(incoming.user.user)) if incoming.private else Destination(channel_id(chat))
+            if incoming.private:
+                return Destination(person=int(incoming.user.user), server=server)
+            return Destination(channel_id(chat), server=server)
         message_id = int(incoming.original_id)
         if chat.thread == incoming.original_id:
             name = one_line(incoming.text, _MAX_THREAD_NAME_CHARS) or incoming.user_name
-            return Destination(int(chat.chat), reply_to=message_id, thread=name, asked=message_id)
-        return Destination(channel_id(chat), reply_to=0 if incoming.private else message_id, asked=message_id)
+            return Destination(int(chat.chat), reply_to=message_id, thread=name, asked=message_id, server=server)
+        reply_to = 0 if incoming.private else message_id
+        return Destination(channel_id(chat), reply_to=reply_to, asked=message_id, server=server)
 
     async def _take(self, message: discord.Message, room: Room) -> None:
         """Take one message; those of one room are taken one after another."""
@@ -286,3 +296,8 @@ class UpdateHandler(Channels):
     def _lane(self, room: Room) -> asyncio.Lock:
         """Return the room's own lock, which is fair: first come, first served."""
         return self._lanes.setdefault(room.id, asyncio.Lock())
+
+
+def _asked(incoming: Incoming) -> str:
+    """Return what names the message or interaction that is answered."""
+    return incoming.original_id.removeprefix(FROM_INTERACTION)

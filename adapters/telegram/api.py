@@ -11,7 +11,6 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -33,7 +32,7 @@ from adapters.telegram.attachments import PLATFORM, Form, Item, first_form, has_
 from adapters.telegram.failure import MALFORMED, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
-from adapters.telegram.state import Hearing, State, Where
+from adapters.telegram.state import Hearing, Place, State
 from core.errors import (
     ChannelBusy,
     ChannelDown,
@@ -62,24 +61,6 @@ TYPING_S = 4.0
 _MAX_NOTICE_CHARS = 200
 """Source: core.telegram.org/bots/api#answercallbackquery."""
 _MOST_PRESSES = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where to write: a chat, and the topic in it if it has topics."""
-
-    chat_id: int
-    thread_id: int | None = None
-
-    @property
-    def is_group(self) -> bool:
-        """Whether it is no private chat: the ids of those are positive."""
-        return self.chat_id < 0
-
-    @property
-    def where(self) -> Where:
-        """It as a pair."""
-        return self.chat_id, self.thread_id
 
 
 class TelegramApi:
@@ -287,7 +268,7 @@ class TelegramApi:
             await self._call(
                 place.chat_id, Priority.ANSWER, lambda chat_id: self._bot.delete_message(chat_id, message_id)
             )
-        self.hearing.removed(place.where, message_id)
+        self.hearing.removed(place, message_id)
 
     async def may_manage(self, place: Place, person: str) -> bool:
         """Return whether that person is an administrator of a group; who speaks as the group itself is one.
@@ -436,7 +417,7 @@ class TelegramApi:
 
     def _wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:
         if place.is_group:
-            self.hearing.wrote(place.where, message_id, text, reply_to)
+            self.hearing.wrote(place, message_id, text, reply_to)
 
     async def _formatted(
         self, place: Place, rendered: Rendered, priority: Priority, call: Callable[[int, Rendered], Awaitable[_Answer]]

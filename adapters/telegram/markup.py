@@ -81,7 +81,7 @@ class Rendered:
         return units if count <= MAX_ENTITIES else max(units, math.ceil(count * MAX_UNITS / MAX_ENTITIES))
 
 
-def style() -> RenderConfig:
+def _style() -> RenderConfig:
     """Return the converter's settings: no emoji that the author did not write, plain bullets."""
     config = RenderConfig.isolated()
     symbol = config.markdown_symbol
@@ -92,9 +92,12 @@ def style() -> RenderConfig:
     return config
 
 
-def render(markdown: str, config: RenderConfig) -> Rendered:
+_STYLE = _style()
+
+
+def render(markdown: str) -> Rendered:
     """Convert Markdown, finished or not, and lose no word of it."""
-    text, spans = convert(_hidden(without_tables(markdown)), latex_escape=False, config=config)
+    text, spans = convert(_hidden(without_tables(markdown)), latex_escape=False, config=_STYLE)
     text = text.rstrip().translate(_SHOW)
     if not text:  # marks and nothing between them
         return Rendered(_clean(markdown).strip())

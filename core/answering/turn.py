@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.candidates import Beside, Prefetch
+from core.answering.candidates import Prefetch, RoomExchanges
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
 from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
@@ -23,7 +23,7 @@ from core.errors import ContextTooLong
 from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.rendering import find_quotes
-from core.history.withholding import tells, tells_of, told_of
+from core.history.withholding import tells, told_of
 from core.memory.memories import Profiles
 from core.memory.timed import wordings
 from core.memory.user_memory import UserMemory
@@ -60,7 +60,7 @@ _MAX_QUOTED: Final = 3
 
 
 @dataclass(slots=True)
-class Person:
+class Asker:
     """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
 
     locale: Locale
@@ -127,7 +127,7 @@ class Log:
     asked: Message
     """The person's message; it has an id once it is stored."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
     shown: Shown
 
@@ -207,7 +207,7 @@ class Log:
         """Return what an answer of this turn rests on: what it cites or else tells of, and what the turn changed."""
         hits = (*self.shown.hits, *(hit for step in self.steps for hit in step.hits))
         chances = {hit.item.id: round(hit.chance, 3) for hit in sorted(hits, key=lambda hit: hit.chance)}  # the best
-        told = self.cited or [item for item in self.shown.memories if tells_of(answer, item)]
+        told = self.cited or [item for item in self.shown.memories if tells(answer, item.content)]
         changed = [item for step in self.steps if step.writes is not None for item in step.items]
         past = [quote.message for quote in self.shown.past.quotes if tells(answer, quote.message.text)]
         return Basis(
@@ -221,11 +221,13 @@ class Log:
         """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
         done, changed = {item.id: item for step in self.steps for item in step.items}, self.changed_ids
         seen = {item.id: item for item in (*self.shown.past.items, *self.shown.memories)} | done
-        by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
+        by_answer = [item for item in seen.values() if item.id in done or tells(answer.text, item.content)]
         told = {answer.id: [told_of(item) for item in by_answer]}
         if self.asked.id:  # commands are not stored
             by_person = [
-                item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)
+                item
+                for item in seen.values()
+                if item.id in changed or tells(self.asked.text, item.content, by_person=True)
             ]
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.store.tell(told)
@@ -237,7 +239,7 @@ def _taken(step: Step) -> StepTaken:
 
 
 @dataclass(slots=True)
-class Answer:
+class AnswerMessage:
     """One answer message at a time: its text, the buttons and the memories below it."""
 
     view: View
@@ -318,6 +320,7 @@ class Answer:
             await self.log.store(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
         self.put_below(items)
         self.log.shown.memories += tuple(items)
+        self.log.shown.recalled += tuple(items)
 
     def put_below(self, items: Sequence[MemoryItem]) -> None:
         """Show memories below the message once it is complete."""
@@ -385,6 +388,11 @@ class Search:
     """What searches found that a model asked for."""
 
     _prefetch: Prefetch | None = None
+    _shown_before: frozenset[str] | None = None
+    """The ids of the memories that the thread had shown when first asked for."""
+
+    _in_view: Sequence[MemoryItem] | None = None
+
     _times_in: dict[str, AskedTime | None] = field(default_factory=dict)
     """The times that texts of this turn name."""
 
@@ -434,9 +442,20 @@ class Search:
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
-        conversation, labelled = self.log.conversation, self.log.shown.labelled
-        shown = await conversation.store.shown_memories(conversation.thread.id)
-        return await self.memory.get(sorted({*shown, *(item.id for item in labelled.items)}))
+        if self._shown_before is None:
+            conversation = self.log.conversation
+            self._shown_before = await conversation.store.shown_memories(conversation.thread.id)
+        return await self.memory.get(sorted({*self._shown_before, *(item.id for item in self._shown_now)}))
+
+    async def may_be_meant(self) -> Sequence[MemoryItem]:
+        """Return the memories in view as this turn read them: enough to say what there is to do something with."""
+        if self._in_view is None:
+            self._in_view = await self.in_view()
+        return (*self._in_view, *self._shown_now)
+
+    @property
+    def _shown_now(self) -> Sequence[MemoryItem]:
+        return (*self.log.shown.labelled.items, *self.log.shown.recalled)
 
     async def find_quotes(self, queries: Sequence[str], found: Collection[MemoryItem]) -> tuple[Quoted, ...]:
         """Return past messages that say something about what is looked for, and that the last prompt did not show.
@@ -518,16 +537,17 @@ class PromptBudget:
 class Heard:
     """What a feature offers about a message, whatever else is answered: a sentence, and buttons.
 
-    A plain yes presses `offer`. `is_all`: it is all that there is to answer.
+    A plain yes presses `offer`. `is_all`: it is all that there is to answer, but for the `rest` of the message.
     """
 
     text: str
     buttons: tuple[Button, ...] = ()
     offer: Button | None = None
     is_all: bool = False
+    rest: str = ""
 
 
-class Additions(Protocol):
+class Additions:
     """What features add to a turn: nothing, where they do not say what."""
 
     async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
@@ -568,7 +588,7 @@ class Services:
     confirmations: Confirmations
     times: TimeReader
     profiles: Profiles | None = None
-    additions: Additions | None = None
+    additions: Additions = field(default_factory=Additions)
 
     room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
     """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""
@@ -592,7 +612,7 @@ class Services:
 class Turn:
     """One message being answered."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
 
     memory: UserMemory
@@ -601,14 +621,14 @@ class Turn:
     services: Services
     shown: Shown
     log: Log
-    answer: Answer
+    answer: AnswerMessage
     search: Search
     budget: PromptBudget
 
     enclosed: Enclosed
     """What came with the message, and with what it replies to."""
 
-    beside: Beside | None = None
+    beside: RoomExchanges | None = None
     """What others asked in the room; None in private."""
 
     is_single: bool = False

@@ -1,6 +1,8 @@
-"""A command, a request to run it, and the table of all commands: the same on every platform.
+"""A command, a request to run it, the table of all commands, and those of the engine: the same on every platform.
 
-/help and /start are the table's own, since they show what is in it.
+/help and /start are the table's own, since they show what is in it. /retry is not run where there is a question to
+repeat: the chatbot answers that question again, in a new turn. What the first answer did to memory stays. Nor is
+/continue, which stands for a message that asks for the rest of an answer.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from io import BytesIO
 from typing import Final, TypeAlias
 
 from core.answering.confirmations import Wanted
-from core.answering.turn import Answer, Person, Turn
-from core.commands.menu import FORM_TEXT, MenuEntry, MenuOption, choice_field
+from core.answering.turn import AnswerMessage, Asker, Turn
+from core.commands.menu import DISLIKED, FORM_TEXT, WHY, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind
+from core.history.conversation import Conversation
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.tasks import Deadline
 from core.text.catalogue import text
 from core.text.unicode import fold, one_line
 from core.text.words import nearest
-from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
+from core.types import ConversationKey, Incoming, Locale, Localized, Message, Role, UserKey, is_said_by_person
 from core.workers.port import Worker
 
 
@@ -92,12 +95,12 @@ class Request:
         return self.person.locale
 
     @property
-    def person(self) -> Person:
+    def person(self) -> Asker:
         """Who is answered."""
         return self.turn.person
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> AnswerMessage:
         """The answer to the command."""
         return self.turn.answer
 
@@ -133,7 +136,7 @@ class Request:
             FileTooLarge, ChannelError: the file cannot be read.
         """
         into = BytesIO()
-        await self.answer.view.channel.fetch(file.handle, max_bytes, into)
+        await self.answer.view.chat.fetch(file.handle, max_bytes, into)
         return into.getvalue()
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:
@@ -393,3 +396,74 @@ _FIRST_STEPS: Final = {
 UNKNOWN = text("help.unknown")
 ONLY_OWNER = text("help.only_owner")
 MEANT = text("help.meant")
+
+
+_MESSAGES_LOOKED_AT: Final = 200
+
+
+def is_stop(text: str) -> bool:
+    """Return whether the text is /stop."""
+    return text.split(maxsplit=1)[:1] == ["/stop"]
+
+
+def is_retry(text: str) -> bool:
+    """Return whether the text is /retry."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/retry"]
+
+
+def is_continue(text: str) -> bool:
+    """Return whether the text is /continue."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/continue"]
+
+
+def is_about_answer(text: str) -> bool:
+    """Return whether the text is a command about an answer: /why, or /disliked, which stands for a thumbs-down."""
+    return text.casefold().split(maxsplit=1)[:1] in ([f"/{DISLIKED}"], [f"/{WHY}"])
+
+
+def again(turn: str) -> str:
+    """Return the command that repeats the question of that turn."""
+    return f"/retry {turn}"
+
+
+async def questions(conversation: Conversation) -> Sequence[Message]:
+    """Return what the person said lately in the thread, in order."""
+    said = await conversation.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
+    return [message for message in said if is_said_by_person(message)]
+
+
+async def asked_before(conversation: Conversation, text: str) -> Message | None:
+    """Return the question that `/retry` or `/retry TURN` repeats: the last one, or that turn's.
+
+    None if the thread has no such question, or its words were removed.
+    """
+    turn = text.partition(" ")[2].strip()
+    asked = [message for message in await questions(conversation) if turn in {"", message.turn}]
+    return asked[-1] if asked and (asked[-1].text or asked[-1].quotes) else None
+
+
+async def reset(request: Request, _: str) -> None:
+    """Close the thread (D6): the next message starts another. Memories stay."""
+    await request.turn.conversation.reset()
+    await request.tell(AFRESH)
+
+
+async def retry(request: Request, _: str) -> None:
+    """Say that there is no question to repeat."""
+    await request.tell(NOTHING_ASKED)
+
+
+AFRESH = text("conversations.afresh")
+NOTHING_ASKED = text("conversations.retry.nothing_asked")
+CONTINUE_PLEASE = text("conversations.continue.message")
+"""What the person says by /continue."""
+
+RESET = Command(
+    "reset", text("commands.reset"), reset, in_conversation=True, in_order=True, is_listed=True, topics=(ON_ANSWERS,)
+)
+CONTINUE_COMMAND = Command(
+    "continue", text("commands.continue"), retry, in_menus=False, in_conversation=True, for_all=True, in_order=True
+)
+RETRY = Command(
+    "retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True, topics=(ON_ANSWERS,)
+)

@@ -11,8 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from core.answering.trail import in_figures
-from core.commands.builtin import questions
-from core.commands.command import ON_ANSWERS, Command, Request
+from core.commands.command import ON_ANSWERS, Command, Request, questions
 from core.commands.menu import WHY
 from core.enclosures import Speaker
 from core.features.feature import Contribution, Shared
@@ -61,7 +60,8 @@ async def why(shared: Shared, request: Request, message_id: str) -> None:
     elif not any(each.text for each in answers):
         await request.tell(GONE)
     elif not any(each.basis for each in answers):
-        off = [OFF[request.locale]] if answers[-1].off_record else []
+        why = INCOGNITO if request.person.is_incognito else OFF
+        off = [why[request.locale]] if answers[-1].off_record else []
         await request.answer.tell(" ".join([NOT_KEPT[request.locale], *off]))
     else:
         await _tell(shared, request, answers)
@@ -179,6 +179,7 @@ NO_ANSWER = text("why.no_answer")
 GONE = text("why.gone")
 NOT_KEPT = text("why.not_kept")
 OFF = text("why.off")
+INCOGNITO = text("why.incognito")
 TITLE = text("why.title")
 NOTHING = text("why.nothing")
 NOTHING_LIMITED = text("why.nothing_limited")

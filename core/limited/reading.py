@@ -135,6 +135,7 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
                 part = replace(part, otherwise=whole)
             found.append(part)
         kept_at = piece.start if piece.intent in {Intent.KEEP, Intent.ACTION} else None
+    found = [_beside(part) for part in found] if len(found) > 1 else found
     serious = [part for part in found if part.intent is not Intent.CHAT or part.about == "clock"]
     parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
     told = [part for part in parts if part.intent in _TOLD and not frames.listed(part.text)]
@@ -146,6 +147,13 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
         ]
     parts = [_completed(scene, _stated(part)) for part in parts]
     return (_pointed(scene, parts) or tuple(parts)) if scene.message else tuple(parts)
+
+
+def _beside(part: MessagePart) -> MessagePart:
+    """Return what may be told in passing, beside other wishes, as talk: it names nobody, and no value."""
+    is_doubtful = part.intent in {Intent.KEEP, Intent.CHANGE} and not part.is_sure
+    names = any(word[:1].isupper() for word in part.text.split()[1:]) or any(map(str.isdigit, part.text))
+    return replace(part, intent=Intent.CHAT) if is_doubtful and not names else part
 
 
 def _stated(part: MessagePart) -> MessagePart:

@@ -434,19 +434,24 @@ class SqlPhrases(PhraseStore):
         """Return a number that changes with every change of the owner's memories, by whatever process."""
         return state_in(await self._database.rows(STATE, user_key(owner) * 2)).version
 
-    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+    async def fresh(self, owner: UserKey, space: str, after: int, removed: int | None = None) -> Fresh:
         """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.
 
         What changes while they are read belongs to a later version.
         """
 
-        def job(query: Query) -> tuple[OwnerState, int, int, int, list[Row]]:
-            state = state_of(query, owner)
-            [(new,)] = query.run("SELECT count(*) FROM phrases WHERE owner = ? AND id > ?", (state.owner, after))
+        def job(query: Query) -> tuple[OwnerState, frozenset[int] | None, bool, int, int, list[Row]]:
+            state, embedded = state_of(query, owner), None
             [(count, last)] = query.run(_EMBEDDED, (state.owner, space, after))
-            return state, new, count, last, query.run(_VECTORS, (state.owner, space, after, last, _CHUNK_ROWS))
+            with_vector, past = count, after
+            if removed not in {None, state.removed}:
+                embedded = frozenset(i for (i,) in query.run(f"SELECT p.id {_OF_SPACE}", (state.owner, space, 0)))
+                with_vector, past = len(embedded), 0
+            [(known,)] = query.run("SELECT count(*) FROM phrases WHERE owner = ? AND id > ?", (state.owner, past))
+            first = query.run(_VECTORS, (state.owner, space, after, last, _CHUNK_ROWS))
+            return state, embedded, with_vector < known, count, last, first
 
-        state, new, count, last, rows = await self._database.read(job)
+        state, embedded, is_partial, count, last, rows = await self._database.read(job)
         ids: list[int] = []
         vectors: Vectors = np.empty((0, 0), np.float32)
         while rows:
@@ -458,18 +463,7 @@ class SqlPhrases(PhraseStore):
             most = min(_CHUNK_ROWS, count - len(ids))
             rows = await self._database.rows(_VECTORS, (state.owner, space, ids[-1], last, most)) if most else []
         read = vectors if len(ids) == count else vectors[: len(ids)]  # some were deleted meanwhile
-        return Fresh(state.version, ids, read, state.removed, partial=count < new)
-
-    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
-        """Return the ids of every phrase embedded in that space."""
-        rows = await self._database.rows(
-            f"""
-            SELECT p.id FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
-            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
-            """,
-            (*user_key(owner), space),
-        )
-        return frozenset(phrase_id for (phrase_id,) in rows)
+        return Fresh(state.version, ids, read, state.removed, is_partial, embedded)
 
     async def vectors(
         self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None

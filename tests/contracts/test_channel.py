@@ -29,12 +29,11 @@ from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel
 from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
-from adapters.telegram.api import Place, TelegramApi
-from adapters.telegram.channel import DraftChannel, TelegramChannel
+from adapters.telegram.api import TelegramApi
+from adapters.telegram.channel import Destination, DraftChannel, TelegramChannel
 from adapters.telegram.config import WritePace
-from adapters.telegram.markup import style
 from adapters.telegram.pacer import Pacer
-from adapters.telegram.state import State
+from adapters.telegram.state import Place, State
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.enclosures import AttachmentKind
@@ -157,10 +156,10 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     async with TelegramServer(clock) as server, Bot(TOKEN, f"{server.url}/bot", f"{server.url}/file/bot") as bot:
         chat = server.chat(7)
         api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, Worker()), State(SqlKept(RamDatabase())))
-        place = Place(chat.id)
-        channel: Channel = TelegramChannel(api, place, style())
+        to = Destination(Place(chat.id))
+        channel: Channel = TelegramChannel(api, to)
         if drafts:
-            channel = DraftChannel(api, place, style(), clock, draft_id=1)
+            channel = DraftChannel(api, to, clock, draft_id=1)
 
         def seen() -> str:
             draft = server.draft(chat.id)

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from functools import partial
 
 from adapters.discord.update_handler import UpdateHandler
-from core.commands.builtin import AFRESH
+from core.commands.command import AFRESH
 from core.dialogue import Prompt, Task
 from core.features.access.gate import VERDICTS
 from core.features.memories.card import EDIT, EDITED

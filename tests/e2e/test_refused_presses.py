@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.commands.builtin import NOTHING_TO_STOP
 from core.dialogue import Task
+from core.features.pending_input import NOTHING_TO_STOP
 from core.features.undo import ANOTHERS, NOTHING_OF_IT
 from core.types import Locale
 from tests.e2e import discord_kit, telegram_kit

@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from bot.archive import unpack
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
@@ -104,22 +102,6 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
         assert person is not None
         assert (person.role, person.name) == (Role.BLOCKED, "")
         assert (await office.say("let me in", ANA)).screen == []
-
-
-async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
-    async with office_in(tmp_path) as office:
-        for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
-            channel = await office.say(f"/admin {verb}", ADMIN)
-            assert channel.texts[-1] == "Only this bot's owner can do that."
-            assert not channel.handed
-        assert holding(tmp_path, "zqabc123")
-        assert not (tmp_path / "backups").exists()
-
-
-@pytest.mark.parametrize("verb", ["export", "forget"])
-async def test_it_has_to_be_said_who(tmp_path: Path, verb: str) -> None:
-    async with office_in(tmp_path) as office:
-        assert f"Write: `/admin {verb} PERSON`" in await office.told(f"/admin {verb}")
 
 
 async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_path: Path) -> None:

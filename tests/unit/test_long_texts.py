@@ -174,7 +174,6 @@ SHORT, LONG = 2_000, 8_000
 LEAST_S = 0.004  # less is as good as nothing
 FACTOR = 12.0  # of 4 if it is linear, of 16 if it is quadratic; coverage makes some readers dearer
 RUNS = 5
-STYLE = telegram.style()
 
 READERS: dict[str, Callable[[str], Any]] = {
     "clean": unicode.clean,
@@ -260,7 +259,7 @@ def test_reading_takes_time_in_step_with_the_length(name: str) -> None:
 @pytest.mark.parametrize("made_of", ["words", "numbers", "spaced lines", "tags"])
 def test_cutting_for_telegram_takes_time_in_step_with_the_length(made_of: str) -> None:
     def parts(text: str) -> None:
-        split(text, telegram.ROOM, lambda part: telegram.render(part, STYLE).size)
+        split(text, telegram.ROOM, lambda part: telegram.render(part).size)
 
     short, long = (hostile(length)[made_of] for length in (16_000, 64_000))  # both of several messages
     assert cost_s(parts, long, 3) < FACTOR * max(cost_s(parts, short, 3), 0.02)

@@ -44,14 +44,16 @@ from core.features.reminders.telling import (
     refused,
     settle_time,
     told,
+    with_named_buttons,
 )
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text.catalogue import counted, forms, text
+from core.text.clauses import clauses
 from core.text.language import spoken
 from core.text.markdown import plain_times, quoted
 from core.text.replies import numbered
-from core.text.unicode import clean, one_line
+from core.text.unicode import clean
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times import rules
 from core.times.grammar import find_time
@@ -233,8 +235,8 @@ def reminder_list(reminders: Reminders) -> Action:
 
         Of a day of which only reminders are asked for, those alone.
         """
-        now = local_now(turn)[0]
-        days = read_agenda(turn.asked.text, now)
+        now, said = local_now(turn)[0], turn.asked.text
+        days = next(filter(None, (read_agenda(said[slice(*each)], now) for each in clauses(said))), None)
         day = None if days is not None else day_in(turn.asked.text, turn, now)
         if shown := days or (Days.of(day.date()) if day is not None else None):
             told = await agenda(turn, reminders, shown, only_reminders=days is None)
@@ -249,7 +251,6 @@ def reminder_list(reminders: Reminders) -> Action:
 
 
 SET_NAME: Final = "ReminderSet"
-_MAX_LABEL_CHARS: Final = 40
 
 SET_WHEN = (
     'They want to be told of something at a time ("remind me to"). "Remember that I pay rent on the 5th" is a memory.'
@@ -298,7 +299,7 @@ def reminder_set(reminders: Reminders) -> Action:
         if answer.memory is not None:
             await turn.answer.recall([answer.memory])
         if turn.log.written:  # two buttons below one message must not look the same
-            answer = replace(answer, choices=tuple(_named(each, wish.text) for each in answer.choices))
+            answer = with_named_buttons(answer, wish.text)
         return await say(turn, _set_step(answer), answer)
 
     return Action(
@@ -420,11 +421,6 @@ async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None
         (each for each in same if (each.schedule.wall, each.schedule.rule) == (wanted.wall, wanted.rule)), None
     )
     return None if found is None else told(turn, found, SET, can_undo=bool(reminders.undo_within))
-
-
-def _named(button: Button, text: str) -> Button:
-    is_undo = button.command.startswith("/reminders undo ")
-    return replace(button, label=one_line(f"{button.label}: {text}", _MAX_LABEL_CHARS)) if is_undo and text else button
 
 
 def _is(reminder: Reminder, wish: Wish) -> bool:

@@ -20,6 +20,7 @@ from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
 from core.text.catalogue import in_words, text, texts
 from core.text.markdown import QUOTED_CHARS, quoted, time_link
+from core.text.unicode import one_line
 from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
@@ -28,9 +29,13 @@ from core.times.zones import exemplar, zone_key
 from core.types import Locale, Localized, MemoryItem
 
 _MAX_OPTIONS: Final = 5
+_MAX_LABEL_CHARS: Final = 40
 _MAX_MEMORIES: Final = 5
 _EVENING_HOUR: Final = 18
 _MORNING_HOUR: Final = 8
+_NOON: Final = 12
+_NEAR_MINUTES: Final = 4 * 60
+"""To so near an hour a reminder is moved where the words may also mean another half of the day."""
 _KEPT_FOR: Final = timedelta(days=365)
 MENTION_SIGN: Final = "💬"
 _HOURS_OF_RULE: Final = re.compile("BYHOUR|HOURLY|MINUTELY")
@@ -100,13 +105,18 @@ async def settle_time(
 
 
 async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> Time | None:
-    """Return the time with the rule, or the day, of the reminder that is to be moved, if only an hour was named."""
+    """Return the time with the rule, or the day, of the reminder that is to be moved, if only an hour was named.
+
+    Where only a day was, it keeps its hour; of an hour before and after noon the one that is near is meant.
+    """
     old = await reminders.find(place_of(turn), wish.reminder_id) if wish.reminder_id else None
     if old is None or _HOURS_OF_RULE.search(old.schedule.rule):
         return time
     schedule = old.schedule
 
     def repeated(each: Once | Recurrence) -> Once | Recurrence:
+        if isinstance(each, Once) and each.has_day and not each.has_hour:
+            return replace(each, at=each.at.replace(hour=schedule.wall.hour, minute=schedule.wall.minute))
         if isinstance(each, Recurrence) or each.has_day:
             return each
         wall = schedule.wall.replace(hour=each.at.hour, minute=each.at.minute)
@@ -116,15 +126,18 @@ async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | 
         return Recurrence(schedule.rule, wall.replace(tzinfo=each.at.tzinfo))
 
     if isinstance(time, Unclear):  # from 8 to 9: rather in the morning, too
-        by_distance = sorted(
-            time.options, key=lambda each: abs(_minutes(as_schedule(each).wall) - _minutes(schedule.wall))
-        )
-        return replace(time, options=tuple(map(repeated, by_distance)))
+        by_distance = sorted(time.options, key=lambda each: _apart(as_schedule(each).wall, schedule.wall))
+        moved = tuple(map(repeated, by_distance))
+        near = as_schedule(moved[0]).wall
+        is_of_noon = not time.why and len({as_schedule(each).wall.hour % _NOON for each in moved}) == 1
+        is_plain = is_of_noon and _apart(near, schedule.wall) <= _NEAR_MINUTES and near.date() == schedule.wall.date()
+        return moved[0] if is_plain else replace(time, options=moved)
     return repeated(time) if isinstance(time, Once) else time
 
 
-def _minutes(wall: datetime) -> int:
-    return wall.hour * 60 + wall.minute
+def _apart(one: datetime, other: datetime) -> int:
+    """Return how many minutes lie between the hours of two days."""
+    return abs((one.hour - other.hour) * 60 + one.minute - other.minute)
 
 
 async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurrence) -> ReminderNotice:
@@ -201,6 +214,16 @@ def heading(each: Reminder | Wish, locale: Locale, *, max_chars: int | None = QU
 def undo_button(reminder: Reminder, locale: Locale) -> Button:
     """Return the button that takes back the last change of a reminder."""
     return Button(UNDO[locale], f"/reminders undo {reminder.id}", in_place=True)
+
+
+def with_named_buttons(answer: ReminderNotice, text: str) -> ReminderNotice:
+    """Return the answer with a button to undo that names the reminder, as others stand beside it."""
+
+    def named(button: Button) -> Button:
+        is_undo = button.command.startswith("/reminders undo ")
+        return replace(button, label=one_line(f"{button.label}: {text}", _MAX_LABEL_CHARS)) if is_undo else button
+
+    return replace(answer, choices=tuple(map(named, answer.choices))) if text else answer
 
 
 def when(reminder: Reminder, now: datetime, locale: Locale, own_zone: str = "") -> str:
