@@ -21,9 +21,8 @@ from tests.e2e import flowing
 from tests.e2e.flowing import ending, flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import BOT_ID, Person
+from tests.fakes.discord_world import BOT_ID, Person, Refused
 from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.ram import RamDatabase
 

@@ -14,9 +14,8 @@ from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, refusing, running
 from tests.e2e.test_delivery import LONG
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer, too_many
-from tests.fakes.discord_world import Person
+from tests.fakes.discord_world import Person, Refused
 from tests.fakes.handler import slowly, tell, words
 
 

@@ -17,10 +17,10 @@ from core.ports import Channel
 from core.types import Incoming
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, running, serving
 from tests.e2e.test_discord_enclosed import snapshot
+from tests.fakes.channel import handed_out
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
-from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import Script, ScriptedHandler
 
 

@@ -13,8 +13,8 @@ from core.outgoing import Button, OutgoingMessage
 from core.types import Incoming
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import Refused
 from tests.fakes.handler import slowly
 from tests.profile import long
 

@@ -13,10 +13,9 @@ from core.types import Incoming, MemoryNote, Modal
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.fakes.telegram_wire import Refused
+from tests.fakes.telegram_wire import Limits, Refused
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP_A, GROUP_B = -1001, -1002

@@ -14,10 +14,9 @@ from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly, tell, words
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.fakes.telegram_wire import Refused
+from tests.fakes.telegram_wire import Limits, Refused
 
 ANA = Person(7)
 GROUP = -1001

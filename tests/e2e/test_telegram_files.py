@@ -26,8 +26,8 @@ from core.storage.kept import SqlKept
 from core.types import Incoming
 from core.workers.port import Worker
 from tests.e2e.telegram_kit import flow, running, serving
+from tests.fakes.channel import handed_out
 from tests.fakes.clock import FakeClock
-from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import Script, ScriptedHandler
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person, Post

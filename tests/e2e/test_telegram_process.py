@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from tests.crash.test_telegram_kill import ANA, bot, own
+from tests.e2e.run_kit import ANA, bot, own
 from tests.fakes.commands import STAFF_COMMANDS
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_components import check_rows
-from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note, World
+from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note, Refused, World
 
 if TYPE_CHECKING:
     from tests.fakes.discord_server import DiscordServer

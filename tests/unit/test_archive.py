@@ -17,8 +17,8 @@ from core.storage.kept import SqlKept
 from core.storage.record import program_version
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
+from tests.fakes.canaries import content
 from tests.fakes.clock import START
-from tests.fakes.packed import content
 
 ENV = """\
 TELEGRAM_TOKEN=123:secret_telegram_DEF-9

@@ -21,8 +21,7 @@ from core.errors import BotError, ChannelBusy, ConfigError
 from core.features.admin.machine import Link
 from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
 
 OLGA = UserKey("discord", "1")
