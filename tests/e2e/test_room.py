@@ -265,8 +265,7 @@ async def test_a_discord_channel_without_the_right_to_react_is_asked_once_and_an
         assert len(server.invalid) == 1
 
 
-async def test_who_waits_in_private_for_their_own_answer_sees_that_the_bot_is_typing() -> None:
-    clock = FakeClock()
+async def test_who_waits_in_private_for_their_own_answer_sees_that_the_bot_is_typing(clock: FakeClock) -> None:
     slow = house(clock, "telegram", 5.0, 0.0)
     async with (
         TelegramServer(clock) as server,
@@ -281,8 +280,7 @@ async def test_who_waits_in_private_for_their_own_answer_sees_that_the_bot_is_ty
         assert not server.done("setmessagereaction")
 
 
-async def test_who_asked_in_a_telegram_group_is_notified_of_an_answer_that_took_long() -> None:
-    clock = FakeClock()
+async def test_who_asked_in_a_telegram_group_is_notified_of_an_answer_that_took_long(clock: FakeClock) -> None:
     slow = house(clock, "telegram", 15.0, 0.0)
     async with (
         TelegramServer(clock, Limits()) as server,

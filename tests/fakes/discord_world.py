@@ -61,6 +61,7 @@ class Note:
     reactions: list[str] = field(default_factory=list)
     pinged: set[int] = field(default_factory=set)
     edited_at: str | None = None
+    rings: bool = True  # when it comes
 
     @property
     def text(self) -> str:
