@@ -24,10 +24,10 @@ from tests.fakes.discord_server import DiscordServer, too_many
 from tests.fakes.discord_world import Channel, Note
 from tests.fakes.discord_world import Person as Member
 from tests.fakes.handler import Script, echo
-from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import Chat, Json
 from tests.fakes.telegram_people import Person as Friend
 from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Limits as TelegramLimits
 
 ANA, BIA, ROOM = "Ana", "Bia", "room"
 """Two people, whose names are those of their private chats, too; and a room in which both are."""
