@@ -45,7 +45,8 @@ class Meaning:
     def _time(self) -> Time | None:
         parts = self._parts
         if parts.event:
-            return Beside(parts.real + self._length(parts.calendar), parts.event)
+            hour = parts.clocks[0] if len(parts.clocks) == 1 else None
+            return Beside(parts.real + self._length(parts.calendar), parts.event, hour)
         if parts.shift and (parts.rule or parts.window or parts.is_ahead):
             raise NotUnderstood
         if parts.rule or parts.window:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -21,11 +21,17 @@ from core.text.replies import Doing, means_no, means_yes, numbered
 from core.text.unicode import flat
 from core.text.words import WORD, word_tables
 from core.times.grammar import MAX_CHARS, find_time, names_time
-from core.times.reading import Beside, FoundTime, Once
+from core.times.reading import Beside, FoundTime, Once, Recurrence, Time, Unclear
 from core.types import Incoming, Locale
 
 EDGES: Final = " \t\n,.;:!?-–—"
 _MAX_POLITE: Final = 6
+_AND: Final = re.compile(
+    r"\s*,\s*(?:(?:e|and|y)\s+)?(?:(?:also|tambem|tambien)\s+)?|\s+(?:e|and|y)\s+(?:(?:also|tambem|tambien)\s+)?"
+)
+_NEAR_CHARS: Final = 4
+"""How far from the beginning of a clause its time begins: behind "a", "no", "para"."""
+
 _MAX_REST_CHARS: Final = 12
 
 _WORDS: Final = Path(__file__).with_name("request.toml")
@@ -93,6 +99,70 @@ def read_request(message: str, now: datetime, locale: Locale) -> ReminderRequest
         if (asked := _asked(words, message, text)) is not None:
             return _read(words, message, asked, now, locale)
     return None
+
+
+def read_requests(message: str, now: datetime, locale: Locale) -> Sequence[ReminderRequest]:
+    """Return the requests that a message makes, each with its own time; () if it asks for no reminder.
+
+    "Remind me at 9 to call Ana and on friday at 5 to pay" makes two; an hour without a day is on the day before it.
+    """
+    text = flat(message[:MAX_CHARS])
+    for words in sorted(request_words(), key=lambda each: each.locale.code != locale.code):
+        if (asked := _asked(words, message, text)) is None:
+            continue
+        for joint in _AND.finditer(text, asked.end):
+            first = _read(words, message[: joint.start()], asked, now, locale)
+            if first is None or first.found is None or not first.text:
+                continue
+            if rest := _following(words, message[joint.end() :], first.found, now, locale):
+                return (first, *rest)
+        whole = _read(words, message, asked, now, locale)
+        return () if whole is None else (whole,)
+    return ()
+
+
+def _following(
+    words: RequestWords, message: str, before: FoundTime, now: datetime, locale: Locale
+) -> Sequence[ReminderRequest]:
+    """Return the requests of a text that goes on behind one: it begins with a time, and names a deed; else ()."""
+    for joint in (*_AND.finditer(flat(message)), None):
+        head = message if joint is None else message[: joint.start()]
+        own = read_request(head, now, locale)
+        found = find_time(head, now, locale) if own is None else own.found
+        if found is None or (own is None and found.spans[0][0] > _NEAR_CHARS):
+            continue
+        time = _on_day_of(before.time, found.time)
+        what = own.text if own is not None else deed(words, head, found.spans)
+        is_deed = has_hour(time) or words.deed.match(flat(found.without(head))) is not None
+        if not what or not (own is not None or is_deed):
+            continue
+        request = ReminderRequest(what, replace(found, time=time), " ".join(head[slice(*each)] for each in found.spans))
+        if joint is None:
+            return (request,)
+        if rest := _following(words, message[joint.end() :], request.found or found, now, locale):
+            return (request, *rest)
+    return ()
+
+
+def has_hour(time: Time) -> bool:
+    """Return whether a time names an hour; one beside an event does."""
+    times = time.options if isinstance(time, Unclear) else (time,)
+    return all(each.has_hour if isinstance(each, Once | Recurrence) else True for each in times)
+
+
+def _on_day_of(before: Time, time: Time) -> Time:
+    """Return a time on the day of the one before, if it names none: "tomorrow at 9 …, and at 11 …"."""
+    if not isinstance(before, Once) or not before.has_day:
+        return time
+    day = before.at.date()
+
+    def on_day(each: Once | Recurrence) -> Once | Recurrence:
+        is_hour = isinstance(each, Once) and not each.has_day
+        return Once(datetime.combine(day, each.at.timetz())) if is_hour and isinstance(each, Once) else each
+
+    if isinstance(time, Unclear):
+        return replace(time, options=tuple(map(on_day, time.options)))
+    return on_day(time) if isinstance(time, Once) else time
 
 
 def _asked(words: RequestWords, message: str, text: str) -> _RequestSpan | None:
