@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from core.actions.offer import BOTH, undo_button
+from core.actions.proposal import BOTH, undo_button
 from core.answering.outcomes import TRY_AGAIN, listed
 from core.answering.parts import TakeBack
 from core.answering.turn import Turn
@@ -175,8 +175,7 @@ async def _keep_both(request: Request, undone: Sequence[Change]) -> None:
     again = [item for item in after.values() if item]
     sources = {number for item in again for number in item.source_ids}
     sources -= {number for item in before.values() if item for number in item.source_ids}
-    vectors = await memory.embed([phrase for item in again for phrase in memory.phrases_of(item.draft)])
-    added = await memory.add([item.draft for item in again], vectors, source_ids=sorted(sources))
+    added = await memory.add([item.draft for item in again], source_ids=sorted(sources))
     kept = [*await memory.get([key for key, item in before.items() if item]), *added]
     told = listed(BOTH_KEPT[request.locale], kept, request.locale, request.person.zone)
     await request.answer.tell(told, choices=await undo_button(request.turn))

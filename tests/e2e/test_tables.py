@@ -32,8 +32,7 @@ def check(written: list[str], screen: list[str]) -> None:
     assert all("Nome  Nota  Valor" in text for text in parts)
 
 
-async def test_telegram_shows_tables_that_grow_over_several_messages() -> None:
-    clock = FakeClock()
+async def test_telegram_shows_tables_that_grow_over_several_messages(clock: FakeClock) -> None:
     script = slowly(clock, ANSWER, 0.05)
     async with TelegramServer(clock) as server, telegram_kit.running(server, clock, script) as bot:
         server.says(Person(7, "Ana"), "tabelas?")
@@ -41,8 +40,7 @@ async def test_telegram_shows_tables_that_grow_over_several_messages() -> None:
         check([call.text for call in server.done("sendmessage", "editmessagetext")], server.chats[7].screen())
 
 
-async def test_discord_shows_tables_that_grow_over_several_messages() -> None:
-    clock = FakeClock()
+async def test_discord_shows_tables_that_grow_over_several_messages(clock: FakeClock) -> None:
     script, ana = slowly(clock, ANSWER, 0.05), DiscordPerson(100, "Ana")
     async with DiscordServer(clock) as server, discord_kit.running(server, clock, script) as bot:
         await server.says(ana, "tabelas?")
@@ -50,8 +48,7 @@ async def test_discord_shows_tables_that_grow_over_several_messages() -> None:
         check([write.content for write in server.writes], server.direct(ana).screen())
 
 
-async def test_the_first_line_of_a_table_is_not_shown_before_it_is_known_to_be_one() -> None:
-    clock = FakeClock()
+async def test_the_first_line_of_a_table_is_not_shown_before_it_is_known_to_be_one(clock: FakeClock) -> None:
     script, ana = slowly(clock, "Veja: \n| a | b |\n|---|---|\n| 1 | 2 |", 5.0), DiscordPerson(100, "Ana")
     async with TelegramServer(clock) as server, telegram_kit.running(server, clock, script) as bot:
         server.says(Person(7, "Ana"), "tabelas?")

@@ -16,8 +16,8 @@ from core.enclosures import AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
 from core.types import UserKey
+from tests.fakes.channel import handed_out
 from tests.fakes.clock import FakeClock
-from tests.fakes.handed_out import handed_out
 
 UNDO, SHARE = Button("↩️ Undo", "/undo 8f3a"), Button("Share", "/memory share m1")
 EDIT = Button("Edit", "/memories edit m1", asks="New text", text="old")

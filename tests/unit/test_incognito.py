@@ -21,7 +21,7 @@ from core.limited import LimitedMind
 from core.models import Cycle
 from core.text.replies import incognito_word
 from core.types import ChatKey, Locale, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import Answer, HashEmbedder, call
