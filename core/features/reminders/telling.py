@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.actions.offer import open_offers
+from core.actions.proposal import open_offers
 from core.answering.turn import Turn
 from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import Kind, Mention, Reminder, ReminderState, Schedule
