@@ -13,8 +13,9 @@ from dataclasses import fields as fields_of
 from io import BytesIO
 from typing import Final, TypeAlias
 
+from core.answering.asker import Asker
 from core.answering.confirmations import Wanted
-from core.answering.turn import AnswerMessage, Asker, Turn
+from core.answering.turn import AnswerMessage, Turn
 from core.commands.menu import DISLIKED, FORM_TEXT, WHY, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind

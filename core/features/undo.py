@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from core.actions.offer import BOTH, undo_button
+from core.actions.proposal import BOTH, undo_button
 from core.answering.outcomes import TRY_AGAIN, listed
 from core.answering.parts import TakeBack
 from core.answering.turn import Turn

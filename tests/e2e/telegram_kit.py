@@ -55,7 +55,7 @@ async def serving(
     """Run the adapter against the server; leaving stops it gracefully."""
     stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
-    wired = {"worker": Worker(), "kept": SqlKept(RamDatabase()), **wired}
-    task = asyncio.create_task(telegram.run(config, handler, clock, stop, menu=menu(), **wired))
+    wired = {"worker": Worker(), "kept": SqlKept(RamDatabase()), "menu": menu(), **wired}
+    task = asyncio.create_task(telegram.run(config, handler, clock, stop, **wired))
     async with ending(server, clock, handler, task, stop):
         yield task, stop

@@ -41,7 +41,7 @@ async def test_roles_and_choices_reach_a_person_as_wired(tmp_path: Path) -> None
             server.says(ANA, "/admin role telegram:8 member")
             await server.until(lambda: not any(scope == "chat:8" for scope, _ in server.commands))
             given = len(server.done("setmycommands"))
-            server.says(ANA, "/help")
+            server.says(ANA, "/help all")
             await server.until(lambda: "/admin" in screen()[-1])
             assert len(server.done("setmycommands")) == given  # Ana's was known from before
             second.terminate()

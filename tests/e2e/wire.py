@@ -11,21 +11,23 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
+from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
-from core.types import UserKey
+from core.types import Incoming, UserKey
 from tests.e2e import discord_kit, flowing, telegram_kit
 from tests.e2e.flowing import Bot
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import menu
 from tests.fakes.discord_components import labels
 from tests.fakes.discord_limits import Limits as DiscordLimits
 from tests.fakes.discord_server import DiscordServer, too_many
 from tests.fakes.discord_world import Channel, Note
 from tests.fakes.discord_world import Person as Member
 from tests.fakes.handler import Script, echo
-from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import Chat, Json
 from tests.fakes.telegram_people import Person as Friend
 from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Limits as TelegramLimits
 
 ANA, BIA, ROOM = "Ana", "Bia", "room"
 """Two people, whose names are those of their private chats, too; and a room in which both are."""
@@ -40,6 +42,8 @@ class Seen:
     reply_to: int | None
     labels: tuple[str, ...]
     rings: bool
+    pings: frozenset[int]
+    """The ids of who is notified because it names them."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,15 @@ class Written:
 class Wire(ABC):
     """A platform with its real limits, and the server that is it; an async context."""
 
+    server: TelegramServer | DiscordServer
     name: ClassVar[str]
     most_chars: ClassVar[int]
     """What one message holds."""
 
-    def __init__(self, clock: FakeClock) -> None:
+    def __init__(self, clock: FakeClock, *, language: str = "") -> None:
+        """People speak that language, or else Ana Portuguese and Bia English."""
         self.clock = clock
+        self.languages = {ANA: language or "pt-BR", BIA: language or "en-US"}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -73,17 +80,17 @@ class Wire(ABC):
     @abstractmethod
     def _served(self) -> AbstractAsyncContextManager[object]: ...
 
-    @property
     @abstractmethod
-    def _server(self) -> flowing.Served: ...
+    def running(
+        self, script: Script = echo, owed: Sequence[Incoming] = (), posted: Sequence[str] = ("",)
+    ) -> AbstractAsyncContextManager[Bot]:
+        """Run the adapter with a handler that answers by script, also what it owes, as a context."""
 
     @abstractmethod
-    def running(self, script: Script = echo) -> AbstractAsyncContextManager[Bot]:
-        """Run the adapter with a handler that answers by script, as a context."""
-
-    @abstractmethod
-    def serving(self, handler: MessageHandler) -> AbstractAsyncContextManager[object]:
-        """Run the adapter for that handler, as a context."""
+    def serving(
+        self, handler: MessageHandler, entries: Sequence[MenuEntry] = ()
+    ) -> AbstractAsyncContextManager[object]:
+        """Run the adapter for that handler, as a context; the menu holds those entries, or else every command."""
 
     @abstractmethod
     def user(self, who: str) -> UserKey:
@@ -96,6 +103,15 @@ class Wire(ABC):
     @abstractmethod
     async def edits(self, said: Any, text: str, *, to_all: bool = False) -> None:
         """Somebody changes what they sent."""
+
+    @abstractmethod
+    async def press(self, label: str, message: int, who: str = ANA, where: str = ANA) -> Callable[[], list[str]]:
+        """Somebody presses what says that; return what gives the texts that answer it besides that message."""
+
+    @property
+    @abstractmethod
+    def room(self) -> str:
+        """The room by its id on the platform."""
 
     @abstractmethod
     def ours(self, where: str = ANA) -> Sequence[Seen]:
@@ -124,45 +140,57 @@ class Wire(ABC):
 
     async def flow(self, condition: Callable[[], object], limit_s: float = 7200) -> None:
         """Let time go by until the condition holds."""
-        await flowing.flow(self._server, self.clock, condition, limit_s)
+        await flowing.flow(self.server, self.clock, condition, limit_s)
 
     async def idle(self) -> None:
         """Return when nobody does anything but wait."""
-        await flowing.idle(self._server)
+        await flowing.idle(self.server)
 
 
 class TelegramWire(Wire):
     """Private chats and a supergroup."""
 
+    server: TelegramServer
     name = "telegram"
     most_chars = 4096
-    PEOPLE: Final = {ANA: Friend(7, ANA), BIA: Friend(8, BIA, "en")}
     GROUP: Final = -1001
 
     def _served(self) -> AbstractAsyncContextManager[object]:
+        self.people = {who: Friend(number, who, self.languages[who]) for number, who in ((7, ANA), (8, BIA))}
         self.server = TelegramServer(self.clock, TelegramLimits())
+        self.server.chat(self.GROUP)
         return self.server
 
-    @property
-    def _server(self) -> flowing.Served:
-        return self.server
+    def running(
+        self, script: Script = echo, owed: Sequence[Incoming] = (), posted: Sequence[str] = ("",)
+    ) -> AbstractAsyncContextManager[Bot]:
+        return telegram_kit.running(self.server, self.clock, script, owed=owed, posted=posted)
 
-    def running(self, script: Script = echo) -> AbstractAsyncContextManager[Bot]:
-        return telegram_kit.running(self.server, self.clock, script)
-
-    def serving(self, handler: MessageHandler) -> AbstractAsyncContextManager[object]:
-        return telegram_kit.serving(self.server, self.clock, handler)
+    def serving(
+        self, handler: MessageHandler, entries: Sequence[MenuEntry] = ()
+    ) -> AbstractAsyncContextManager[object]:
+        return telegram_kit.serving(self.server, self.clock, handler, menu=entries or menu())
 
     def user(self, who: str) -> UserKey:
-        return UserKey(self.name, str(self.PEOPLE[who].id))
+        return UserKey(self.name, str(self.people[who].id))
 
     async def says(self, text: str, who: str = ANA, *, to_all: bool = False, where: str = "") -> Json:
         said = text if to_all or where != ROOM else f"@elefante_bot {text}"
-        return self.server.says(self.PEOPLE[who], said, chat_id=self.GROUP if where == ROOM else None)
+        return self.server.says(self.people[who], said, chat_id=self.GROUP if where == ROOM else None)
 
     async def edits(self, said: Json, text: str, *, to_all: bool = False) -> None:
         in_room = said["chat"]["id"] == self.GROUP
         self.server.edits(said, f"@elefante_bot {text}" if in_room and not to_all else text)
+
+    async def press(self, label: str, message: int, who: str = ANA, where: str = ANA) -> Callable[[], list[str]]:
+        chat = self._chat(where)
+        known = {*chat.posts}
+        self.server.presses(self.people[who], label, chat_id=chat.id, post=chat.posts[message])
+        return lambda: [post.text for post in chat.ours() if post.id not in known]
+
+    @property
+    def room(self) -> str:
+        return str(self.GROUP)
 
     def ours(self, where: str = ANA) -> Sequence[Seen]:
         silent = {call.message_id for call in self.server.calls if call.params.get("disable_notification")}
@@ -173,6 +201,7 @@ class TelegramWire(Wire):
                 post.reply_to,
                 tuple(label for row in post.labels for label in row),
                 post.id not in silent,
+                frozenset(one["user"]["id"] for one in post.entities if one["type"] == "text_mention"),
             )
             for post in self._chat(where).ours()
         ]
@@ -197,46 +226,57 @@ class TelegramWire(Wire):
         return sum(call.code == 429 for call in self.server.calls)
 
     def _chat(self, where: str) -> Chat:
-        return self.server.chat(self.GROUP if where == ROOM else self.PEOPLE[where].id)
+        return self.server.chat(self.GROUP if where == ROOM else self.people[where].id)
 
 
 class DiscordWire(Wire):
     """Direct messages and a channel."""
 
+    server: DiscordServer
     name = "discord"
     most_chars = 2000
-    PEOPLE: Final[dict[str, Member]] = {ANA: discord_kit.ANA, BIA: discord_kit.BIA}
 
     def _served(self) -> AbstractAsyncContextManager[object]:
+        both = (discord_kit.ANA, discord_kit.BIA)
+        self.people = {known.name: Member(known.id, known.name, self.languages[known.name]) for known in both}
         self.server = DiscordServer(self.clock, DiscordLimits())
         self.server.room(discord_kit.ROOM)
         return self.server
 
-    @property
-    def _server(self) -> flowing.Served:
-        return self.server
+    def running(
+        self, script: Script = echo, owed: Sequence[Incoming] = (), posted: Sequence[str] = ("",)
+    ) -> AbstractAsyncContextManager[Bot]:
+        return discord_kit.running(self.server, self.clock, script, owed=owed, posted=posted)
 
-    def running(self, script: Script = echo) -> AbstractAsyncContextManager[Bot]:
-        return discord_kit.running(self.server, self.clock, script)
-
-    def serving(self, handler: MessageHandler) -> AbstractAsyncContextManager[object]:
-        return discord_kit.serving(self.server, self.clock, handler)
+    def serving(
+        self, handler: MessageHandler, entries: Sequence[MenuEntry] = ()
+    ) -> AbstractAsyncContextManager[object]:
+        return discord_kit.serving(self.server, self.clock, handler, entries=entries)
 
     def user(self, who: str) -> UserKey:
-        return UserKey(self.name, str(self.PEOPLE[who].id))
+        return UserKey(self.name, str(self.people[who].id))
 
     async def says(self, text: str, who: str = ANA, *, to_all: bool = False, where: str = "") -> Note:
         said = text if to_all or where != ROOM else f"{discord_kit.ME} {text}"
-        return await self.server.says(self.PEOPLE[who], said, room=discord_kit.ROOM if where == ROOM else 0)
+        return await self.server.says(self.people[who], said, room=discord_kit.ROOM if where == ROOM else 0)
 
     async def edits(self, said: Note, text: str, *, to_all: bool = False) -> None:
         await self.clock.advance(0.1)  # Discord tells the versions apart by their times
         in_room = said.channel == discord_kit.ROOM
         await self.server.edits(said, f"{discord_kit.ME} {text}" if in_room and not to_all else text)
 
+    async def press(self, label: str, message: int, who: str = ANA, where: str = ANA) -> Callable[[], list[str]]:
+        note = self._channel(where).notes[message]
+        used = await self.server.interactions.press(self.people[who], note, label)
+        return lambda: [other.text for other in used.notes if other is not note]
+
+    @property
+    def room(self) -> str:
+        return str(discord_kit.ROOM)
+
     def ours(self, where: str = ANA) -> Sequence[Seen]:
         return [
-            Seen(note.id, note.text, note.reply_to, tuple(labels(note.components)), note.rings)
+            Seen(note.id, note.text, note.reply_to, tuple(labels(note.components)), note.rings, frozenset(note.pinged))
             for note in self._channel(where).notes.values()
             if note.by.bot
         ]
@@ -266,7 +306,7 @@ class DiscordWire(Wire):
         return sum(call.status == 429 for call in self.server.calls)
 
     def _channel(self, where: str) -> Channel:
-        return self.server.room(discord_kit.ROOM) if where == ROOM else self.server.direct(self.PEOPLE[where])
+        return self.server.room(discord_kit.ROOM) if where == ROOM else self.server.direct(self.people[where])
 
 
 WIRES: Final[dict[str, type[Wire]]] = {wire.name: wire for wire in (TelegramWire, DiscordWire)}

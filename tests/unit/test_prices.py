@@ -24,37 +24,36 @@ def test_the_shipped_table_says_its_date() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", load_prices().date)
 
 
-def test_input_output_and_what_came_from_a_cache_have_their_own_prices() -> None:
-    usage = Usage(input_tokens=10_000, output_tokens=1_000, cached_tokens=4_000, reasoning_tokens=900)
-    cost = load_prices().cost_usd(HAIKU, usage)
-    assert cost == pytest.approx((6_000 * 0.10 + 4_000 * 0.01 + 1_000 * 0.50) / 1e6)
+M = 1e6
 
 
-def test_a_long_call_is_priced_as_a_whole_at_the_higher_rate() -> None:
-    prices = load_prices()
-    assert prices.cost_usd(HAIKU, Usage(100_000, 0)) == pytest.approx(0.01)
-    assert prices.cost_usd(HAIKU, Usage(100_001, 0)) == pytest.approx(0.0500005)
+@pytest.mark.parametrize(
+    ("model", "usage", "cost"),
+    [
+        (HAIKU, Usage(10_000, 1_000, 4_000, 900), (6_000 * 0.10 + 4_000 * 0.01 + 1_000 * 0.50) / M),
+        (HAIKU, Usage(100_000, 0), 0.01),
+        (HAIKU, Usage(100_001, 0), 0.0500005),  # a long call has another rate, as a whole
+        (HAIKU, Usage(80_000, 0, cache_write_tokens=80_000), 0.01),
+        ("openai:gpt-6.1-sol", Usage(200_000, 0, cache_write_tokens=100_000), 0.45),
+        (
+            "anthropic:claude-opus-5-5",
+            Usage(1_000_000, 10_000, cached_tokens=950_000, cache_write_tokens=50_000),
+            (950_000 * 0.20 + 50_000 * 5.00 + 10_000 * 20.00) / M,
+        ),
+        (HAIKU, None, None),  # what was not counted is not zero
+        ("ollama:qwen3:8b", None, 0.0),
+        ("ollama:qwen3:8b", Usage(10, 10), 0.0),
+    ],
+)
+def test_input_output_and_what_a_cache_gives_and_takes_have_their_own_prices(
+    model: str, usage: Usage | None, cost: float | None
+) -> None:
+    assert load_prices().cost_usd(model, usage) == (None if cost is None else pytest.approx(cost))
 
 
 def test_input_from_a_cache_without_a_price_of_its_own_is_priced_as_any_input() -> None:
     prices = Prices("2026-11-27", {"openrouter:x": Price(4.0, 20.0)})
     assert prices.cost_usd("openrouter:x", Usage(1_000_000, 0, cached_tokens=500_000)) == pytest.approx(4.0)
-
-
-def test_a_conversation_that_is_read_from_the_cache_costs_what_the_cache_costs() -> None:
-    usage = Usage(1_000_000, 10_000, cached_tokens=950_000, cache_write_tokens=50_000)
-    opus = load_prices().cost_usd("anthropic:claude-opus-5-5", usage)
-    assert opus == pytest.approx((950_000 * 0.20 + 50_000 * 5.00 + 10_000 * 20.00) / 1e6)
-
-
-def test_input_that_is_written_into_a_cache_costs_what_writing_costs() -> None:
-    prices = load_prices()
-    assert prices.cost_usd(HAIKU, Usage(80_000, 0, cache_write_tokens=80_000)) == pytest.approx(0.01)
-    assert prices.cost_usd("openai:gpt-6.1-sol", Usage(200_000, 0, cache_write_tokens=100_000)) == pytest.approx(0.45)
-
-
-def test_what_was_not_counted_is_not_zero() -> None:
-    assert load_prices().cost_usd(HAIKU, None) is None
 
 
 @pytest.mark.parametrize(
@@ -81,11 +80,6 @@ def test_every_model_that_pages_name_has_a_price_of_the_table() -> None:
     assert prices.source
     sold = [example(name) for name, preset in PROVIDERS.items() if preset.key_setting]
     assert [name for name in sold if prices.of(name) is None] == ["openrouter:VENDOR/NAME"]
-
-
-@pytest.mark.parametrize("usage", [None, Usage(10, 10)])
-def test_a_model_on_ones_own_machine_costs_nothing_whatever_it_counts(usage: Usage | None) -> None:
-    assert load_prices().cost_usd("ollama:qwen3:8b", usage) == 0.0
 
 
 PRICES = load_prices()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.models.presets import PROVIDERS
 from bot.settings import env_file
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load, unknown_settings
@@ -95,23 +96,48 @@ def test_a_setting_that_does_not_exist_is_named_with_the_nearest(
     assert unknown_settings() == []
 
 
-@pytest.mark.spec("D3")
+@pytest.mark.spec("D3", "J7")
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("environment", "setting", "advice"),
     [
-        ("MAX_STEPS", "0"),
-        ("LANGUAGE", "gobbledygook"),
-        ("TURN_TIMEOUT_S", "soon"),
-        ("LOG_LEVEL", "LOUD"),
-        ("WAITING_REACTION", "eyes"),
+        ({"MAX_STEPS": "0"}, "MAX_STEPS", ""),
+        ({"LANGUAGE": "gobbledygook"}, "LANGUAGE", "de, pt-BR or German"),
+        ({"TURN_TIMEOUT_S": "soon"}, "TURN_TIMEOUT_S", ""),
+        ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL", ""),
+        ({"WAITING_REACTION": "eyes"}, "WAITING_REACTION", "one emoji"),
+        ({"TELEGRAM_TOKEN": "hunter2"}, "TELEGRAM_TOKEN", "@BotFather"),
+        ({"MODEL": "claude-haiku-5-5"}, "MODEL", "write provider:model"),
+        ({"MODEL_CHAT": "skynet:1"}, "MODEL_CHAT", ", ".join(PROVIDERS)),
+        ({"MODEL_SUMMARY": "openai:"}, "MODEL_SUMMARY", "openai:NAME"),
+        ({"MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY", "https://platform.claude.com"),
+        ({"MODEL_REASONING": "ollama:x,openai:y"}, "OPENAI_API_KEY", "MODEL_REASONING names openai:y"),
+        ({"MODEL": "gemini:x", "GEMINI_API_KEY": " "}, "GEMINI_API_KEY", "https://aistudio.google.com"),
+        ({"MODEL": "openai:x", "OPENAI_BASE_URL": "localhost:80"}, "OPENAI_BASE_URL", "http://"),
+        ({"MODEL": "openai:x", "OPENAI_BASE_URL": "http://"}, "OPENAI_BASE_URL", "http://"),
+        ({"MODEL_EMBEDDING": "anthropic:x"}, "MODEL_EMBEDDING", "no embeddings"),
+        ({"MODEL_EMBEDDING": "limited"}, "MODEL_EMBEDDING", "no embeddings"),
+        ({"MODEL_EMBEDDING": "openai:text-embedding-3-small"}, "OPENAI_API_KEY", "MODEL_EMBEDDING names"),
+        ({"MODEL_EMBEDDING": "ollama:my-own"}, "MODEL_EMBEDDING_DIMS", "my-own"),
+        ({"MODEL_CHAT_EFFORT": "lots"}, "MODEL_CHAT_EFFORT", ""),
+        ({"MODEL_CHAT_VERBOSITY": "chatty"}, "MODEL_CHAT_VERBOSITY", ""),
+        ({"MODEL_TEMPERATURE": "1.5"}, "MODEL_TEMPERATURE", ""),
+        ({"MODEL_CHAT_MAX_TOKENS": "0"}, "MODEL_CHAT_MAX_TOKENS", ""),
+        ({"MODEL_TIMEOUT_S": "4"}, "MODEL_TIMEOUT_S", ""),
+        ({"MODEL_EMBEDDING_DIMS": "1"}, "MODEL_EMBEDDING_DIMS", ""),
+        ({"MODEL": "sk-secret"}, "MODEL", "write provider:model"),
     ],
 )
-def test_a_wrong_setting_is_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigError) as failure:
+def test_what_is_wrong_is_named_with_what_to_write_and_a_key_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], setting: str, advice: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as refused:
         load(None)
-    assert failure.value.setting == name
-    assert failure.value.advice
+    assert refused.value.setting == setting
+    assert refused.value.advice
+    assert advice in refused.value.advice
+    assert "sk-secret" not in str(refused.value)
 
 
 def test_every_setting_says_what_it_is_for() -> None:

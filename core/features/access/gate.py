@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.answering.outcomes import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.answering.parts import Gate, Verdict
 from core.answering.turn import by_platform

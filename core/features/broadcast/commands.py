@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from core.answering.language_choice import PreferencesOf
+from core.answering.asker import PreferencesOf
 from core.commands.command import ON_SETTINGS, Command, Request
 from core.commands.menu import choice_field, text_field
 from core.delivery.notifier import Notifier

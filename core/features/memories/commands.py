@@ -21,7 +21,7 @@ from core.actions.memory_save import (
     told,
 )
 from core.actions.memory_send import hand_over
-from core.actions.offer import narrowed_text, undo_button
+from core.actions.proposal import narrowed_text, undo_button
 from core.actions.things import called, things_of, with_things
 from core.answering.loop import UNREAD
 from core.answering.turn import Turn

@@ -15,16 +15,20 @@ from core.actions.memory_save import SaveResult, buttons, keep, propose, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
-from core.actions.offer import OFFERED_FOR, deleted_text, erase_button, narrowed_text, undo_button
 from core.actions.proposal import (
+    OFFERED_FOR,
     PROPOSALS,
     Deletion,
     Keeping,
     Proposal,
     Replacement,
     Rewrite,
+    deleted_text,
+    erase_button,
+    narrowed_text,
     propose_replacement,
     proposes,
+    undo_button,
 )
 from core.answering import outcomes
 from core.answering.confirmations import WhichOne, newest

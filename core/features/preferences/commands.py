@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from core.actions.action import Action
-from core.actions.offer import UNDO
+from core.actions.proposal import UNDO
 from core.answering.outcomes import NOT_REMEMBERING
 from core.answering.turn import Additions, Heard, Turn
 from core.commands.command import (

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.answering.parts import Limiter
 from core.delivery.notifier import Notifier
 from core.delivery.view import View

@@ -29,7 +29,14 @@ from core.features.reminders.mentions import (
 )
 from core.features.reminders.on_mention import MentionRequest, is_each, read_mention, subject_in
 from core.features.reminders.reminders import REMINDER_SET, Days, Kind, Mention, Reminder
-from core.features.reminders.request import QUESTIONS, Clearing, Removal, read_request
+from core.features.reminders.request import (
+    QUESTIONS,
+    Clearing,
+    ReminderRequest,
+    Removal,
+    read_request,
+    read_requests,
+)
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     PAUSED_TEXT,
@@ -293,6 +300,13 @@ def reminder_set(reminders: Reminders) -> Action:
         if moved is not None:
             wish = Wish(moved.text, kind=moved.kind, reminder_id=moved.id)
         at_mention = _at_mention(turn, wanted)
+        if (
+            turn.support.is_trusted
+            and moved is None
+            and at_mention is None
+            and (several := _asked_together(turn, wanted))
+        ):
+            return await _set_all(turn, reminders, several)
         if at_mention is not None:
             answer = await _set_at_mention(turn, reminders, wanted, at_mention)
         elif not wish.text and kind is Kind.REMINDER:
@@ -333,8 +347,31 @@ def read_arguments(message: str, now: datetime, locale: Locale) -> dict[str, JSO
         return {"text": which, "when": when, "briefing": False} if which else None
     if (asked := read_mention(message, now, locale)) is not None:
         return {"text": asked.text, "when": "", "briefing": False, "mention": asked.mention.subject}
-    request = read_request(message, now, locale)
+    request = next(iter(read_requests(message, now, locale)), None)
     return None if request is None else {"text": request.text, "when": request.when, "briefing": request.briefing}
+
+
+def _asked_together(turn: Turn, wanted: ReminderWish) -> Sequence[ReminderRequest]:
+    """Return the requests of the clause that asks for that reminder, if it asks for several; what is plain first."""
+    now, said = local_now(turn)[0], turn.asked.text
+    locale = spoken(said) or turn.person.locale
+    read = (read_requests(said[slice(*each)], now, locale) for each in clauses(said))
+    found = next((each for each in read if len(each) > 1 and each[0].text == wanted.text), ())
+    return sorted(found, key=lambda each: each.found is not None and isinstance(each.found.time, Unclear))
+
+
+async def _set_all(turn: Turn, reminders: Reminders, requests: Sequence[ReminderRequest]) -> Step:
+    """Set each of several reminders, and say so; the first that lacks anything is asked about, which ends the turn."""
+    step = Step(SET_NAME, Outcome.NOTHING, writes=REMINDER_SET)
+    for request in requests:
+        wish, time = Wish(request.text), None if request.found is None else request.found.time
+        answer = await _known(turn, reminders, wish, time) or await settle_time(turn, reminders, wish, time)
+        if answer.memory is not None:
+            await turn.answer.recall([answer.memory])
+        step = await say(turn, _set_step(answer), with_named_buttons(answer, wish.text))
+        if step.asks:
+            break
+    return step
 
 
 def _at_mention(turn: Turn, wanted: ReminderWish) -> MentionRequest | None:

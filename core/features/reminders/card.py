@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.language_choice import PreferencesOf
+from core.answering.asker import PreferencesOf
 from core.commands.command import MAX_LABEL_CHARS, CompletionRequest, Request, offered
 from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState

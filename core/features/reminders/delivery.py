@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.features.reminders.reminders import Kind, Reminder
 from core.features.reminders.telling import MENTION_SIGN, heading, skipped
 from core.outgoing import Button, Mention, OutgoingMessage

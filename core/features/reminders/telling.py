@@ -12,15 +12,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.actions.offer import open_offers
+from core.actions.proposal import open_offers
 from core.answering.turn import Turn
 from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import Kind, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
 from core.text.catalogue import Sentences, in_words, text, texts
+from core.text.clauses import parts
 from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.text.unicode import one_line
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
@@ -37,6 +39,9 @@ _MAX_LABEL_CHARS: Final = 40
 _MAX_MEMORIES: Final = 5
 _EVENING_HOUR: Final = 18
 _MORNING_HOUR: Final = 8
+_FIRST_HOUR: Final = 7
+"""The first hour that is rather before noon where it may be either."""
+
 _NOON: Final = 12
 _NEAR_MINUTES: Final = 4 * 60
 """To so near an hour a reminder is moved where the words may also mean another half of the day."""
@@ -339,14 +344,21 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> ReminderNotice:
 async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside, *, is_sure: bool) -> ReminderNotice:
     """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
     now, _ = local_now(turn)
-    memory, at = await _hour_in_memories(turn, beside.event, now)
-    if at is None:
-        known = [each.due for each in await reminders.matching(place_of(turn), beside.event) if each.due]
-        at = known[0] if known else None
+    if _telling(beside.event):
+        memory, at = await _hour_in_memories(turn, beside, now)
+        known = await reminders.matching(place_of(turn), beside.event) if at is None else ()
+    else:  # "the day before", "two hours before it"
+        memory, at, known = await _told_last(turn, reminders, now)
+        told_last = next((each.text for each in known), memory.content if memory is not None else "")
+        wish = replace(wish, text=told_last) if told_last and not _telling(wish.text) else wish
+    at = at or next((each.due for each in known if each.due), None)
     if at is None:
         return await _ask(turn, wish, [], TOLD.unknown_event, event=quoted(beside.event))
     # Hours are counted on, whatever clocks do meanwhile.
     shifted = (at.astimezone(UTC) + beside.offset).astimezone(now.tzinfo)
+    if beside.hour is not None:
+        is_after_noon = beside.hour.halves and beside.hour.hour < _FIRST_HOUR
+        shifted = shifted.replace(hour=beside.hour.hour + _NOON * is_after_noon, minute=beside.hour.minute)
     if shifted <= now:
         return await _past(turn, wish, shifted)
     if not is_sure:
@@ -358,13 +370,48 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside, 
     return replace(answer, text=f"{answer.text}\n{rests_on}", memory=memory)
 
 
-async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[MemoryItem, datetime] | tuple[None, None]:
-    """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
-    memory = turn.memory
-    hits = await memory.find(event, limit=_MAX_MEMORIES)
-    times = ((hit.item, time_in(hit.item, now, turn.person.locale)) for hit in hits)
-    found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
-    return next(found, (None, None))
+async def _told_last(
+    turn: Turn, reminders: Reminders, now: datetime
+) -> tuple[MemoryItem | None, datetime | None, Sequence[Reminder]]:
+    """Return the newest memory with the hour ahead that it names, or the reminder that was set since."""
+    newest = next(iter(await turn.memory.page(limit=1)), None)
+    time = None if newest is None else time_in(newest, now, turn.person.locale)
+    last = await reminders.newest_change(place_of(turn))
+    is_of_that = last is not None and newest is not None and last.text == newest.content
+    is_later = last is not None and (newest is None or (last.changed_at or last.created_at) > newest.updated_at)
+    is_later &= not is_of_that  # a second one of the same
+    if newest is not None and isinstance(time, Once) and not is_later:
+        return newest, time.at, ()
+    return None, None, (last,) if last is not None and is_later else ()
+
+
+async def _hour_in_memories(
+    turn: Turn, beside: Beside, now: datetime
+) -> tuple[MemoryItem, datetime] | tuple[None, None]:
+    """Return the memory that is nearest to an event's name and names a time ahead, with that.
+
+    Of one that names several, the clause counts that names the event. A day is enough where the hour was said.
+    """
+    for hit in await turn.memory.find(beside.event, limit=_MAX_MEMORIES):
+        times = [(each, time_in(replace(hit.item, content=each), now, turn.person.locale)) for each in
+                 (hit.item.content[slice(*each)] for each in parts(hit.item.content))]  # fmt: skip
+        timed = [(_named_in(each, beside.event), time) for each, time in times if time is not None]
+        whole = time_in(hit.item, now, turn.person.locale)
+        time = max(timed, key=lambda each: each[0])[1] if len(timed) > 1 else whole
+        if isinstance(time, Once) and (time.has_hour or beside.hour is not None):
+            return hit.item, time.at
+    return None, None
+
+
+def _named_in(clause: str, event: str) -> int:
+    """Return how many words of an event's name a clause has; names count twice."""
+    own = folded_words(clause)
+    held = [word for word in event.split() if any(same(each, mine) for each in _telling(word) for mine in own)]
+    return len(held) + sum(word[0].isupper() for word in held)
+
+
+def _telling(words: str) -> list[str]:
+    return [word for word in folded_words(words) if word not in FUNCTION_WORDS]
 
 
 def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Recurrence | None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from io import BytesIO
 from typing import BinaryIO, Final
 
-from core.actions.offer import UNDO, undo_button
+from core.actions.proposal import UNDO, undo_button
 from core.commands.command import ON_DATA, Command, Request
 from core.commands.menu import FILE
 from core.enclosures import Attachment
