@@ -65,8 +65,7 @@ async def keep(house: House, content: str) -> str:
 
 async def ask(house: House, text: str) -> list[str]:
     """Say it, and return what is on the screen."""
-    channel = await house.ask(text)
-    return channel.texts
+    return (await house.say(text)).texts
 
 
 async def contents(house: House) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from core.errors import ProviderDown, StreamCut
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Modal
-from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls, ScriptedModel, call
 
@@ -28,17 +26,7 @@ def house(*answers: Answer, **parts: object) -> House:
 
 async def ask(bot: House, *texts: str) -> list[OutgoingMessage]:
     """Say the texts one after the other, and return what is on the screen at the end."""
-    channel = await screen(bot, *texts)
-    return channel.screen
-
-
-async def screen(bot: House, *texts: str) -> RecordingChannel:
-    """Say the texts one after the other, and return the channel."""
-    channel = bot.channel()
-    async with bot.chatbot() as chatbot:
-        for text in texts:
-            await (await chatbot.receive(bot.incoming(text, message_id=uuid.uuid4().hex), channel))
-    return channel
+    return (await bot.say(*texts)).screen
 
 
 async def keep(bot: House, content: str, binding: str) -> MemoryItem:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -38,11 +36,7 @@ def house(*answers: Answer, embedder: Embedder | None = None, **given: Any) -> H
 
 async def say(bot: House, text: str, *quotes: Quote, pressed: bool = False) -> OutgoingMessage:
     """Say that, and return the last message that came of it."""
-    channel = bot.channel()
-    async with bot.chatbot() as chatbot:
-        incoming = replace(bot.incoming(text, message_id=uuid.uuid4().hex), quotes=quotes, pressed=pressed)
-        await (await chatbot.receive(incoming, channel))
-    return channel.screen[-1]
+    return (await bot.say(text, quotes=quotes, pressed=pressed)).screen[-1]
 
 
 async def kept(bot: House) -> list[str]:
