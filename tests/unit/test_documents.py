@@ -29,7 +29,7 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.fakes.talk import talking
-from tests.unit.test_cycle import QUERY, SAVE, keep, run
+from tests.unit.test_cycle import QUERY, SAVE, run
 
 PLACE = ConversationKey(ChatKey("test", "c"), ANA)
 
@@ -52,7 +52,7 @@ async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gi
             Task.FINISH: ["It is 123456"],
         }
     )
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     await run(house, "what is my aliexpress password?")
     asked, memory, answer = await wire(house)
     assert asked == {
@@ -75,7 +75,7 @@ async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gi
 @pytest.mark.spec("T9")
 async def test_one_memory_message_for_each_memory_found_which_the_next_decision_reads() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["code"]']})
-    kept = {await keep(house, content, "code") for content in ("1", "2", "3")}
+    kept = {(await house.keep(content, "code")).id for content in ("1", "2", "3")}
     await run(house, "what are my codes?")
     _, *memories, _ = await wire(house)
     assert {memory["content"]["id"] for memory in memories} == kept
@@ -105,7 +105,7 @@ async def changed(action: str) -> tuple[House, list[str]]:
     """Search, so that there is a memory in view, then do that; return the house and every status that was told."""
     task, answer = CHANGES[action]
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     house.model._script[task] = [answer.replace("ID", memory_id)]
     told: list[str] = []
     await run(house, "remember that my new aliexpress password is 123456", told=told)
@@ -164,7 +164,7 @@ async def test_every_binding_of_every_memory_is_kept_and_has_a_vector_also_after
 @pytest.mark.spec("T9")
 async def test_every_query_is_embedded_and_finds_its_memory() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["house door", "shop password"]']})
-    kept = {await keep(house, "red", "house door"), await keep(house, "123456", "shop password")}
+    kept = {(await house.keep("red", "house door")).id, (await house.keep("123456", "shop password")).id}
     house.embedder.calls.clear()
     await run(house, "what do you know?")
     assert {"house door", "shop password"} <= {text for call in house.embedder.calls for text in call}
@@ -176,7 +176,7 @@ async def test_every_query_is_embedded_and_finds_its_memory() -> None:
 @pytest.mark.parametrize("action", ["MemoryUpdate", "MemoryDelete"])
 async def test_an_id_that_was_not_shown_is_told_as_not_done_beside_what_is(action: str) -> None:
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     ids = [memory_id, "zzzzzzzzzz"]
     changes = [{"id": each, "type": None, "content": "999", "bindings": None} for each in ids]
     task = CHANGES[action][0]
@@ -190,7 +190,7 @@ async def test_an_id_that_was_not_shown_is_told_as_not_done_beside_what_is(actio
 @pytest.mark.spec("T10", "T11")
 async def test_with_remembering_off_an_action_that_is_run_all_the_same_writes_nothing() -> None:
     house = House()
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     turn = await house.turn("my aliexpress password is 999 now", house.channel())
     turn.log.asked, turn.person.remembers = await turn.conversation.add(turn.asked), False
     await turn.answer.recall(await turn.memory.get([memory_id]))
