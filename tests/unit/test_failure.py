@@ -72,14 +72,6 @@ def labels(concessions: Concessions, model: str = "m") -> list[str]:
     return [rung.label for rung in concessions.choose(model, [EFFORT, HEAT])]
 
 
-def test_a_refused_value_gives_way_to_the_next() -> None:
-    concessions = Concessions()
-    assert labels(concessions) == ["effort=none", "temperature"]
-    assert concessions.learn("m", concessions.choose("m", [EFFORT, HEAT]), "Unsupported VALUE of effort")
-    assert labels(concessions) == ["effort=low", "temperature"]
-    assert labels(concessions, "other") == ["effort=none", "temperature"]
-
-
 def test_of_several_the_one_mentioned_first_is_meant() -> None:
     concessions = Concessions()
     sent = concessions.choose("m", [EFFORT, HEAT])
