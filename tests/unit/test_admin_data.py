@@ -19,9 +19,9 @@ from core.features.access.storage import Person
 from core.features.privacy.forget import FORGET
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
+from tests.fakes.canaries import content
+from tests.fakes.channel import FileChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_channel import FileChannel
-from tests.fakes.packed import content
 
 OWNER, ADMIN, ANA = (UserKey("telegram", f"{n}110123456789") for n in (1, 2, 3))
 
@@ -102,16 +102,6 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
         assert person is not None
         assert (person.role, person.name) == (Role.BLOCKED, "")
         assert (await office.say("let me in", ANA)).screen == []
-
-
-async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
-    async with office_in(tmp_path) as office:
-        for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
-            channel = await office.say(f"/admin {verb}", ADMIN)
-            assert channel.texts[-1] == "Only this bot's owner can do that."
-            assert not channel.handed
-        assert holding(tmp_path, "zqabc123")
-        assert not (tmp_path / "backups").exists()
 
 
 async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_path: Path) -> None:
