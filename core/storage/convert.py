@@ -17,7 +17,7 @@ from core.enclosures import attachments_from_json
 from core.errors import Damaged, Unreadable
 from core.sealing.port import BLANKS, Sealing
 from core.storage.database import Row
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import index_terms
 from core.storage.record import digest
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
 from core.types import UserKey
@@ -170,7 +170,6 @@ class Conversion:
 
 def found_again(run: Run, run_many: RunMany) -> None:
     """Make anew what an opened database is found by: digests and terms of memories, terms of messages."""
-    lexicon = Lexicon()
     contents = run("SELECT id, kind, content, enclosed FROM memories", ())
     run_many(
         "UPDATE memories SET digest = ? WHERE id = ?",
@@ -186,7 +185,7 @@ def found_again(run: Run, run_many: RunMany) -> None:
         (),
     )
     for (number, account), those in groupby(phrases, key=lambda row: row[:2]):
-        terms = lexicon.index_terms([text for _, _, text in those])
+        terms = index_terms([text for _, _, text in those])
         run_many(
             "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", ((account, term, number) for term in terms)
         )
