@@ -152,7 +152,7 @@ async def conversations(
 async def _remember(app: App, person: UserKey) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, content, bindings) for content, bindings in KNOWN.items()]
     memory = app.features.memories.of(person)
-    await memory.add(drafts, await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)]))
+    await memory.add(drafts)
 
 
 # --- tables ---

@@ -242,8 +242,7 @@ class Bench:
         """Store the memories and the earlier messages; return the memories' ids by key."""
         memory = self._app.features.memories.of(person, ChangeContext(act=act))
         drafts = [MemoryDraft(MemoryKind.TEXT, each.text, each.bindings) for each in label.memories.values()]
-        vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-        items = await memory.add(drafts, vectors) if drafts else []
+        items = await memory.add(drafts) if drafts else []
         ids = {key: item.id for key, item in zip(label.memories, items, strict=True)}
         key = ConversationKey(ChatKey(PLATFORM, person.user), person)
         conversation = await self._app.conversations.open(key)

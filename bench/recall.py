@@ -94,8 +94,7 @@ class Person:
         drafts = [MemoryDraft(MemoryKind.TEXT, held.text, self._bindings(held)) for held in told]
         for start in range(0, len(drafts), at_once):
             few = drafts[start : start + at_once]
-            vectors = await self.memory.embed([text for draft in few for text in self.memory.phrases_of(draft)])
-            resolved = await self.memory.save(few, vectors)
+            resolved = await self.memory.save(few)
             saved = {_words(each.item.content): each.item.id for each in resolved}
             replaced = [each.item.id for each in resolved if each.relation is Relation.REPLACES]
             self._ids.update(dict.fromkeys(replaced, frozenset()))
@@ -105,8 +104,7 @@ class Person:
 
     async def search(self, question: str, limit: int = DEPTH) -> Sequence[MemoryHit]:
         """Return what is found, the best first, however unlikely."""
-        vectors = await self.memory.embed_queries([question])
-        return await self.memory.search([question], vectors, limit=limit, floor=0.0, past=asks_past(question))
+        return await self.memory.search([question], limit=limit, floor=0.0, past=asks_past(question))
 
     async def answer(self, question: Question) -> Answer:
         """Ask."""

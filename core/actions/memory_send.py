@@ -5,13 +5,10 @@ A model calls it where the person's own words do not already ask for the thing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Final
-
-from pydantic import BeforeValidator
+from typing import Final
 
 from core.actions.action import Action
-from core.actions.memory_drafts import as_id
+from core.actions.memory_drafts import MemoryIds
 from core.actions.things import names
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
@@ -37,14 +34,7 @@ IDS = "The ids of those memories, the one that fits best first."
 SENDING = text("actions.memory_send.sending")
 
 
-@dataclass(frozen=True)
-class Ids:
-    """The memories whose things to send."""
-
-    ids: list[Annotated[str, BeforeValidator(as_id)]]
-
-
-async def run(turn: Turn, answer: Ids) -> Step:
+async def run(turn: Turn, answer: MemoryIds) -> Step:
     """Note the memories whose things `core.actions.memory_send` sends when the answer is complete."""
     known, refused = turn.shown.resolve(answer.ids, await turn.search.in_view())
     items = tuple({item.id: item for item in known.values() if item.attachments}.values())
@@ -119,7 +109,7 @@ MEMORY_SEND = Action(
     NAME,
     WHEN,
     run,
-    arguments=Ids,
+    arguments=MemoryIds,
     instruction=IDS,
     example='{"ids": ["..."]}',
     status=SENDING,

@@ -190,7 +190,7 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite], source_ids: Sequence[
     They rest on those messages, too.
     """
     memory = turn.memory
-    vectors = await memory.embed([phrase for each in rewrites for phrase in memory.phrases_of(each.draft)])
+    vectors = await memory.embed_drafts([each.draft for each in rewrites])
     written: list[MemoryItem] = []
     for each in rewrites:
         draft = each.draft

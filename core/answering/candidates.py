@@ -123,7 +123,7 @@ MOST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RoomExchanges:
     """The exchanges of others in one place.
 
     They are text that everybody there saw; memories, and what their people have had deleted since, are not in them.

@@ -44,7 +44,7 @@ from core.errors import BadReply, ContextTooLong, EmptyReply, StepwiseOnly
 from core.history.conversation import Context
 from core.history.rendering import asks
 from core.history.withholding import tells
-from core.models import Cycle, adapter_of, choose, parsed, schema_of
+from core.models import Cycle, adapter_of, choose, parsed, problems_of, schema_of
 from core.text.catalogue import text
 from core.text.language import is_foreign
 from core.text.marks import Citations
@@ -590,7 +590,7 @@ def read_arguments(action: Action, written: str) -> tuple[Any, bool]:
     try:
         return adapter_of(action.arguments).validate_python(parsed(value, action.arguments)), goes_on
     except ValidationError as error:
-        raise ValueError("; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])) from None
+        raise ValueError(problems_of(error)) from None
 
 
 async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int) -> None:
@@ -607,7 +607,7 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         return
     await turn.enclosed.read()
     await turn.enclosed.search(turn.asked.text)
-    heard = await turn.services.additions.heard(turn) if turn.services.additions else None
+    heard = await turn.services.additions.heard(turn)
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
         if not heard.rest:
@@ -636,7 +636,7 @@ async def say_below(turn: Turn) -> None:
     if not any(step.asks or step.writes is ChangeKind.SAVED for step in turn.log.steps):
         own = own_draft(turn)
         turn.answer.add_buttons(await offer_saving(turn, [own]) if own is not None else ())
-    said = await turn.services.additions.below_answer(turn) if turn.services.additions else None
+    said = await turn.services.additions.below_answer(turn)
     if said is not None and said.text not in turn.answer.text:
         await _offer(turn, said)
 
@@ -653,7 +653,7 @@ async def _read_room(turn: Turn) -> None:
     if turn.beside is None or turn.services.models.is_limited:
         return
     most, together = turn.conversation.room_messages, turn.conversation.is_together
-    said = await turn.answer.view.channel.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
+    said = await turn.answer.view.chat.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
     exchanges = await turn.beside.read(together=together)
     turn.shown.room = room_talk(said, turn.budget.eighth_chars, exchanges, together=together, zone=turn.person.zone)
 

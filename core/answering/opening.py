@@ -12,7 +12,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering import outcomes
-from core.answering.candidates import Beside
+from core.answering.candidates import RoomExchanges
 from core.answering.confirmations import Arrival
 from core.answering.enclosed import Enclosed
 from core.answering.outcomes import AGAIN
@@ -20,7 +20,7 @@ from core.answering.parts import ChatBotParts
 from core.answering.questions import act_of
 from core.answering.shown import Shown
 from core.answering.trail import trail
-from core.answering.turn import Answer, Log, Person, PromptBudget, Search, Services, Turn
+from core.answering.turn import Additions, AnswerMessage, Asker, Log, PromptBudget, Search, Services, Turn
 from core.commands.command import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
 from core.commands.menu import WHY
 from core.delivery.view import View
@@ -40,12 +40,12 @@ from core.types import ChangeKind, Incoming, Message, MessageRole, Modal, Prefer
 
 
 def new_turn(
-    asked: Message, person: Person, conversation: Conversation, *, memory: UserMemory, services: Services, view: View
+    asked: Message, person: Asker, conversation: Conversation, *, memory: UserMemory, services: Services, view: View
 ) -> Turn:
     """Return a turn in which nothing has happened yet."""
     shown = Shown(asked)
     spoken = person.language or person.tag or person.locale.value
-    log = Log(asked, person, conversation, shown, memory.context.room, view.channel.note)
+    log = Log(asked, person, conversation, shown, memory.context.room, view.chat.note)
     turn = Turn(
         person,
         conversation,
@@ -53,10 +53,10 @@ def new_turn(
         services,
         shown,
         log,
-        Answer(view, log, services.models.is_limited),
+        AnswerMessage(view, log, services.models.is_limited),
         Search(memory, log, services.clock, services.times),
         PromptBudget(conversation.conversations),
-        Enclosed(asked, view.channel.fetch, services.files, memory.embed, spoken),
+        Enclosed(asked, view.chat.fetch, services.files, memory.embed, spoken),
     )
     if person.shows_steps:
         turn.answer.trail = partial(trail, turn)
@@ -93,7 +93,9 @@ class Opening:
         turn = new_turn(asked, person, conversation, memory=memory, services=self._services(person), view=view)
         if not incoming.private:
             history, inbox = self._parts.conversations.store, self._parts.inbox
-            turn.beside = Beside(incoming.conversation, self._parts.memories, history, inbox, incoming.replies_to)
+            turn.beside = RoomExchanges(
+                incoming.conversation, self._parts.memories, history, inbox, incoming.replies_to
+            )
         return turn
 
     async def _kept_in(self, incoming: Incoming, chosen: Preferences) -> tuple[Conversations, Memories]:
@@ -123,9 +125,9 @@ class Opening:
             return replace(incoming, text=CONTINUE_PLEASE[await self._parts.reach.locales.of(incoming)])
         return incoming
 
-    async def _person(self, incoming: Incoming, chosen: Preferences) -> Person:
+    async def _person(self, incoming: Incoming, chosen: Preferences) -> Asker:
         settings, is_incognito = self._parts.settings, chosen.is_incognito(incoming.at)
-        return Person(
+        return Asker(
             locale=await self._parts.reach.locales.of(incoming, chosen.language),
             language=chosen.language or settings.language or await self._parts.reach.locales.of_place(incoming),
             tag=incoming.language,
@@ -140,12 +142,12 @@ class Opening:
             is_private=incoming.private,
         )
 
-    def _services(self, person: Person) -> Services:
+    def _services(self, person: Asker) -> Services:
         """Return the services with the models and actions of this moment; in incognito without what features know."""
         services = self._parts.services
         actions = self._parts.registry.infos(incognito=person.is_incognito)
         services = replace(services, models=services.models.now(), actions=actions)
-        return replace(services, profiles=None, additions=None) if person.is_incognito else services
+        return replace(services, profiles=None, additions=Additions()) if person.is_incognito else services
 
 
 async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:

@@ -455,8 +455,7 @@ def profile_lines(turn: Turn, profile: Sequence[MemoryItem]) -> tuple[str, ...]:
 
 async def notes_on(turn: Turn, queries: Sequence[str]) -> tuple[str, ...]:
     """Return what features know about what is looked for: a few lines, the best first."""
-    additions = turn.services.additions
-    known = await additions.known(turn, queries) if additions is not None else ()
+    known = await turn.services.additions.known(turn, queries)
     notes = tuple(one_line(note, _MAX_NOTE_CHARS) for note in known[:_MAX_NOTES])
     turn.shown.show_notes(notes)
     return notes

@@ -11,7 +11,7 @@ import asyncio
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
@@ -23,7 +23,7 @@ from core.enclosures import MAX_ATTACHMENTS, MAX_QUOTES, QuoteKind
 from core.errors import TurnReplaced
 from core.ports import Channel, Clock
 from core.stores import HistoryStore, Inbox, Replaced
-from core.tasks import Deadline
+from core.tasks import Deadline, first_of
 from core.text.catalogue import text
 from core.types import ChatKey, ConversationKey, Incoming, Modal, UserKey
 
@@ -80,7 +80,7 @@ class Gathering:
     async def complete(self) -> Incoming:
         """Return all that came as one message, once nothing more is to be waited for."""
         while not self._over.is_set() and (rest_s := self._rest_s) > 0:
-            await self._wait(rest_s)
+            await first_of(self._clock.sleep(rest_s), self._over.wait())
         self._over.set()
         first, *_ = parts = tuple(self._parts.values())
         return joined(first, parts)
@@ -89,16 +89,6 @@ class Gathering:
     def _rest_s(self) -> float:
         until_s = min(self._last_s + QUIET_S, self._began_s + LONGEST_S)
         return until_s - self._clock.monotonic()
-
-    async def _wait(self, delay_s: float) -> None:
-        sleeping, ended = asyncio.ensure_future(self._clock.sleep(delay_s)), asyncio.ensure_future(self._over.wait())
-        try:
-            await asyncio.wait({sleeping, ended}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (sleeping, ended):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
 
     def _has_room(self, incoming: Incoming) -> bool:
         all_ = [*self._parts.values(), incoming]

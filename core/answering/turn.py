@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.candidates import Beside, Prefetch
+from core.answering.candidates import Prefetch, RoomExchanges
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
 from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
@@ -60,7 +60,7 @@ _MAX_QUOTED: Final = 3
 
 
 @dataclass(slots=True)
-class Person:
+class Asker:
     """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
 
     locale: Locale
@@ -127,7 +127,7 @@ class Log:
     asked: Message
     """The person's message; it has an id once it is stored."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
     shown: Shown
 
@@ -239,7 +239,7 @@ def _taken(step: Step) -> StepTaken:
 
 
 @dataclass(slots=True)
-class Answer:
+class AnswerMessage:
     """One answer message at a time: its text, the buttons and the memories below it."""
 
     view: View
@@ -547,7 +547,7 @@ class Heard:
     rest: str = ""
 
 
-class Additions(Protocol):
+class Additions:
     """What features add to a turn: nothing, where they do not say what."""
 
     async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
@@ -588,7 +588,7 @@ class Services:
     confirmations: Confirmations
     times: TimeReader
     profiles: Profiles | None = None
-    additions: Additions | None = None
+    additions: Additions = field(default_factory=Additions)
 
     room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
     """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""
@@ -612,7 +612,7 @@ class Services:
 class Turn:
     """One message being answered."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
 
     memory: UserMemory
@@ -621,14 +621,14 @@ class Turn:
     services: Services
     shown: Shown
     log: Log
-    answer: Answer
+    answer: AnswerMessage
     search: Search
     budget: PromptBudget
 
     enclosed: Enclosed
     """What came with the message, and with what it replies to."""
 
-    beside: Beside | None = None
+    beside: RoomExchanges | None = None
     """What others asked in the room; None in private."""
 
     is_single: bool = False

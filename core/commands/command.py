@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import Final, TypeAlias
 
 from core.answering.confirmations import Wanted
-from core.answering.turn import Answer, Person, Turn
+from core.answering.turn import AnswerMessage, Asker, Turn
 from core.commands.menu import DISLIKED, FORM_TEXT, WHY, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind
@@ -95,12 +95,12 @@ class Request:
         return self.person.locale
 
     @property
-    def person(self) -> Person:
+    def person(self) -> Asker:
         """Who is answered."""
         return self.turn.person
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> AnswerMessage:
         """The answer to the command."""
         return self.turn.answer
 
@@ -136,7 +136,7 @@ class Request:
             FileTooLarge, ChannelError: the file cannot be read.
         """
         into = BytesIO()
-        await self.answer.view.channel.fetch(file.handle, max_bytes, into)
+        await self.answer.view.chat.fetch(file.handle, max_bytes, into)
         return into.getvalue()
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:

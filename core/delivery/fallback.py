@@ -9,9 +9,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import BinaryIO, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from core.enclosures import Quote
 from core.errors import (
     ChannelBusy,
     ChannelDown,
@@ -24,7 +23,7 @@ from core.errors import (
 )
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
-from core.types import Localized, Message, Modal
+from core.types import Modal
 from core.workers.port import check_claim, unclaimed
 
 _DOWN_S = 1800.0
@@ -124,30 +123,6 @@ class FallbackChannel(Channel):
                 await self._clock.sleep(busy.retry_after_s)
             else:
                 return
-
-    def note(self, message: Message) -> None:
-        """Let the chat take note of a message."""
-        self._chat.note(message)
-
-    def keep_nothing(self) -> None:
-        """Let the chat keep none of the words of the message."""
-        self._chat.keep_nothing()
-
-    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
-        """Write what came with a message of the chat into a file."""
-        await self._chat.fetch(handle, max_bytes, into)
-
-    async def said_before(self, most: int) -> Sequence[Quote]:
-        """Return the last messages of the chat."""
-        return await self._chat.said_before(most)
-
-    async def may_manage(self) -> bool:
-        """Return whether whoever wrote may manage the chat."""
-        return await self._chat.may_manage()
-
-    async def why_unread(self) -> Localized | None:
-        """Return why the bot cannot read along in the chat."""
-        return await self._chat.why_unread()
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Take over the posts of an earlier process in the chat."""

@@ -362,6 +362,8 @@ class View:
         """Since when the platform's pace holds the answer back."""
         self.stop_mark = "⏹"
         """The end of an answer that was stopped."""
+        self.chat = channel
+        """The chat itself, for all that is not written into it."""
         self._begin(FallbackChannel(channel, clock, find_aside=find_aside, ended=_ENDED), posted, record)
         self.sign = WaitingSign(self.channel, may_stand=place is not None and posted is not None)
         self.resumes = self._posted.adopted > 0

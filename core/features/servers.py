@@ -62,7 +62,7 @@ class ServerCommand(VerbCommand):
             return
         here = (A_SERVER if incoming.chat.server else A_GROUP)[request.locale]
         try:
-            if request.role not in STAFF and not await request.answer.view.channel.may_manage():
+            if request.role not in STAFF and not await request.answer.view.chat.may_manage():
                 await request.tell(ONLY_MANAGERS, here=here)
                 return
         except ChannelError as error:

@@ -175,8 +175,7 @@ async def _keep_both(request: Request, undone: Sequence[Change]) -> None:
     again = [item for item in after.values() if item]
     sources = {number for item in again for number in item.source_ids}
     sources -= {number for item in before.values() if item for number in item.source_ids}
-    vectors = await memory.embed([phrase for item in again for phrase in memory.phrases_of(item.draft)])
-    added = await memory.add([item.draft for item in again], vectors, source_ids=sorted(sources))
+    added = await memory.add([item.draft for item in again], source_ids=sorted(sources))
     kept = [*await memory.get([key for key, item in before.items() if item]), *added]
     told = listed(BOTH_KEPT[request.locale], kept, request.locale, request.person.zone)
     await request.answer.tell(told, choices=await undo_button(request.turn))

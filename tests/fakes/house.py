@@ -18,7 +18,7 @@ from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import ChatBotParts, TurnLimits
 from core.answering.questions import QUIET_S, begins
-from core.answering.turn import Person, Services, Turn
+from core.answering.turn import Asker, Services, Turn
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.rules import Access, Mode
@@ -258,6 +258,13 @@ class House:
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
 
+    async def ask(self, text: str, **who: Any) -> RecordingChannel:
+        """Say that to a chatbot of its own, and return what was shown when it was answered."""
+        channel = self.channel()
+        async with self.chatbot() as bot:
+            await (await bot.receive(self.incoming(text, **who), channel))
+        return channel
+
     def channel(self) -> RecordingChannel:
         return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
 
@@ -277,9 +284,9 @@ class House:
             self.clock,
             Confirmations(self.confirmations, self.clock),
             TimeWords(),
-            actions=tuple(action.info for action in self.registry.enabled),
+            actions=self.registry.enabled,
             files=self.reading,
         )
-        person = Person(Locale.EN, usual_zone=self.conversations.zone)
+        person = Asker(Locale.EN, usual_zone=self.conversations.zone)
         view = ToldView(channel, self.clock)
         return new_turn(asked, person, conversation, memory=self.memories.of(user), services=services, view=view)

@@ -69,11 +69,11 @@ class Bot:
 
     async def save(self, owner: UserKey, *wanted: MemoryDraft) -> Sequence[MemoryItem]:
         memory = self.of(owner)
-        return await memory.add(wanted, await memory.embed([p for draft in wanted for p in memory.phrases_of(draft)]))
+        return await memory.add(wanted)
 
     async def search(self, owner: UserKey, *queries: str, limit: int = 5) -> Sequence[MemoryHit]:
         memory = self.of(owner)
-        return await memory.search(queries, await memory.embed_queries(queries), limit=limit, floor=0.0)
+        return await memory.search(queries, limit=limit, floor=0.0)
 
     async def judged_one_by_one(self, owner: UserKey, query: str) -> dict[str, float]:
         """Score every memory of the owner's by its definition, with no index and no candidates."""
@@ -216,10 +216,7 @@ class MemoryMachine(RuleBasedStateMachine):
         ids = sorted(key for held in self.known.values() for key in held)
         if ids:
             key, memory = ids[pick % len(ids)], self.bot.of(owner)
-            vectors = self.loop.run_until_complete(memory.embed(memory.phrases_of(draft)))
-            item = self.loop.run_until_complete(
-                memory.update(key, content=draft.content, bindings=draft.bindings, vectors=vectors)
-            )
+            item = self.loop.run_until_complete(memory.update(key, content=draft.content, bindings=draft.bindings))
             assert (item is not None) == (key in self.known.get(owner, {}))
             if item is not None:
                 self.known[owner][key] = item

@@ -73,6 +73,11 @@ async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_mor
     assert await office.say("hi", CARO) == ""
 
 
+async def test_who_is_more_than_a_member_stays_so_when_let_in(office: Office) -> None:
+    assert await office.say("/admin allow bia") == "That is already so. `test:bia`: admin"
+    assert await office.say("/admin allow ana", BIA) == "That is already so. `test:ana`: owner"
+
+
 async def test_owners_give_roles(office: Office) -> None:
     await office.say("/admin role caro admin")
     assert await office.role(CARO) is Role.ADMIN

@@ -104,16 +104,6 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
         assert (await office.say("let me in", ANA)).screen == []
 
 
-async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
-    async with office_in(tmp_path) as office:
-        for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
-            channel = await office.say(f"/admin {verb}", ADMIN)
-            assert channel.texts[-1] == "Only this bot's owner can do that."
-            assert not channel.handed
-        assert holding(tmp_path, "zqabc123")
-        assert not (tmp_path / "backups").exists()
-
-
 async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
         await office.told("/admin backup")

@@ -63,7 +63,7 @@ async def told(house: House, place: str, user: UserKey = ANA) -> MemoryItem:
     context = ChangeContext("act", "" if place == "private" else f"test:{place}", user)
     memory = house.memories.of(user, context)
     draft = MemoryDraft(MemoryKind.TEXT, SECRET, ("garage code",))
-    [item] = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    [item] = await memory.add([draft])
     return item
 
 

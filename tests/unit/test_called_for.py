@@ -187,7 +187,7 @@ async def answered(bot: House, text: str) -> ScriptedModel:
 async def keep(bot: House) -> None:
     memory = bot.memories.of(ANA)
     draft = MemoryDraft(MemoryKind.TEXT, "123456", ("aliexpress password",))
-    await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    await memory.add([draft])
 
 
 @pytest.mark.spec("T3", "T9")

@@ -41,8 +41,7 @@ def embedder() -> RecordedEmbedder:
 
 async def _saved(memory: UserMemory, person: dict[str, Any]) -> list[str]:
     ready = drafts(person)
-    vectors = await memory.embed([phrase for draft in ready for phrase in memory.phrases_of(draft)])
-    return [item.id for item in await memory.add(ready, vectors)]
+    return [item.id for item in await memory.add(ready)]
 
 
 async def _hits(memory: UserMemory, text: str) -> tuple[MemoryHit, ...]:

@@ -73,8 +73,7 @@ def ana(memories: Memories) -> UserMemory:
 
 
 async def save(memory: UserMemory, *drafts: MemoryDraft) -> list[MemoryItem]:
-    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return list(await memory.add(drafts, vectors))
+    return list(await memory.add(drafts))
 
 
 def contents(hits: Sequence[MemoryHit]) -> list[str]:

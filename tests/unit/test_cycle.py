@@ -33,14 +33,16 @@ async def keep(house: House, content: str, binding: str, *, owner: object = ANA)
     user = ANA if owner == ANA else BIA
     draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
     memory = house.memories.of(user)
-    (item,) = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    (item,) = await memory.add([draft])
     return item.id
 
 
-@pytest.mark.spec("T2", "T3", "T7")
-async def test_a_message_is_decided_on_and_answered() -> None:
+@pytest.mark.spec("T2", "T3", "T4", "T5", "T7")
+async def test_a_message_is_decided_on_and_answered_in_the_place_of_the_first_status() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello Ana"]})
     channel = await run(house, "hi")
+    assert (channel.log[0].shown.text, channel.log[0].shown.modal) == (THINKING[Locale.EN], Modal.TEXT_FOR_REPLACE)
+    assert len(channel.screen) == 1
     assert channel.texts == ["Hello Ana"]
     (decision,) = house.model.asked(Task.DECIDE)
     assert decision.context.message == "hi"
@@ -55,15 +57,6 @@ async def test_a_time_in_an_answer_is_shown_as_a_mark_and_stored_as_its_words() 
     [thread] = await house.history.threads(ANA)
     [_, answer] = await house.history.tail(thread.id, 9)
     assert answer.text == "Até sexta, 8:00, `[x](time:1)`."
-
-
-@pytest.mark.spec("T4", "T5")
-async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
-    channel = await run(House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}), "hi")
-    assert channel.log[0].shown.text == THINKING[Locale.EN]
-    assert channel.log[0].shown.modal is Modal.TEXT_FOR_REPLACE
-    assert len(channel.screen) == 1
-    assert channel.texts == ["Hello"]
 
 
 @pytest.mark.spec("T10")
@@ -233,12 +226,6 @@ async def test_a_save_without_anything_to_save_never_says_saved() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ['{"items": []}']})
     channel = await run(house, "remember")
     assert channel.texts == ["Nothing was saved. To save it, write /remember and the text."]
-
-
-async def test_a_provider_that_is_down_ends_the_turn_with_its_failure() -> None:
-    house = House({Task.DECIDE: [ProviderDown("gone")]})
-    with pytest.raises(ProviderDown):
-        await run(house, "hi")
 
 
 async def test_the_stable_part_of_every_prompt_is_the_same_bytes() -> None:

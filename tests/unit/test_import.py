@@ -114,15 +114,6 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         assert {same(item) for item in await other.memories()} == before
 
 
-async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
-    async with Importer() as ana:
-        entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
-        await ana.say("/import", file_of(entry, {"content": "d"}))
-        await ana.press("Save")
-        await ana.house.memories.of(ANA).undo()
-        assert await ana.memories() == []
-
-
 @pytest.mark.long
 async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")

@@ -117,9 +117,19 @@ class ByHand:
         return str(getattr(call, name) or "")
 
 
+def _is_failed(call: ModelCall) -> bool:
+    """Whether it ended in a failure: those have the names of classes, the other outcomes are written small."""
+    return call.outcome[:1].isupper()
+
+
+def _is_unpriced(call: ModelCall) -> bool:
+    """Whether its cost is not known. A request that was turned down costs nothing."""
+    return call.cost_usd is None and (call.outcome == "StreamCut" or not _is_failed(call))
+
+
 def _spend(call: ModelCall) -> Spend:
     tokens = call.usage.input_tokens + call.usage.output_tokens if call.usage else 0
-    return Spend(0, tokens, call.cost_usd or 0.0, int(call.is_unpriced))
+    return Spend(0, tokens, call.cost_usd or 0.0, int(_is_unpriced(call)))
 
 
 def _sum(keys: tuple[str, ...], calls: Sequence[ModelCall]) -> Sum:
@@ -128,8 +138,8 @@ def _sum(keys: tuple[str, ...], calls: Sequence[ModelCall]) -> Sum:
     return Sum(
         keys,
         len(calls),
-        sum(call.is_failed for call in calls),
-        sum(call.is_unpriced for call in calls),
+        sum(_is_failed(call) for call in calls),
+        sum(_is_unpriced(call) for call in calls),
         Usage(*map(sum, zip(*used, strict=True))) if used else Usage(),
         sum(call.cost_usd or 0.0 for call in calls),
         fmean(call.duration_s for call in calls),

@@ -45,7 +45,7 @@ async def keep(bot: House, *contents: str) -> Sequence[MemoryItem]:
     drafts = [
         MemoryDraft(MemoryKind.TEXT, content, ("wifi", f"wifi {place}")) for place, content in enumerate(contents)
     ]
-    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
+    vectors = await memory.embed_drafts(drafts)
     for draft in drafts:
         await memory.save([draft], vectors)
     return await memory.page(limit=99)

@@ -170,9 +170,7 @@ def single(*answers: Answer) -> House:
 
 
 async def ask(house: House, text: str, message_id: str = "9") -> str:
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text, message_id=message_id, chat="now"), channel))
+    channel = await house.ask(text, message_id=message_id, chat="now")
     return channel.screen[-1].text
 
 

@@ -36,7 +36,7 @@ async def remembered(folder: Path, server: LoopbackServer) -> None:
             memory = app.features.memories.of(person)
             for number in range(2):
                 draft = MemoryDraft(MemoryKind.TEXT, f"a porta {number} de {person.user} é azul", (f"porta {number}",))
-                await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+                await memory.add([draft])
 
 
 async def missing(folder: Path, server: LoopbackServer, model: str) -> int:

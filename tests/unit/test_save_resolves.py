@@ -59,15 +59,13 @@ async def keep(house: House, content: str) -> str:
     """Put a memory into the store, and return its id."""
     memory = house.memories.of(ANA)
     draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-    [item] = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    [item] = await memory.add([draft])
     return item.id
 
 
 async def ask(house: House, text: str) -> list[str]:
     """Say it, and return what is on the screen."""
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text), channel))
+    channel = await house.ask(text)
     return channel.texts
 
 

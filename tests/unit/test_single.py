@@ -45,7 +45,7 @@ async def keep(bot: House, content: str, binding: str) -> MemoryItem:
     """Put a memory into the store."""
     memory = bot.memories.of(ANA)
     draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
-    (item,) = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    (item,) = await memory.add([draft])
     return item
 
 
@@ -174,15 +174,6 @@ async def test_what_was_just_saved_can_be_changed_in_the_next_turn() -> None:
     assert shown[-1].text == "Updated. It now reads: “my locker is 313”"
 
 
-async def test_malformed_arguments_are_asked_for_once_more() -> None:
-    bot = house(Calls([("MemorySave", '{"items": [')]), call("MemorySave", items=items("my locker is 212")))
-    (shown,) = await ask(bot, "remember that my locker is 212")
-    assert shown.text == "Saved: “my locker is 212”"
-    (result,) = bot.model.prompts[1].turns[-1].results
-    assert result.failed
-    assert "not JSON" in result.text
-
-
 async def test_arguments_malformed_twice_are_told_honestly() -> None:
     bot = house(Calls([("MemorySave", "{}")]), Calls([("MemorySave", "[1]")]), "Saved!")
     (shown,) = await ask(bot, "remember that my locker is 212")
@@ -218,13 +209,6 @@ async def test_a_claim_beside_its_call_is_left_to_our_own_words() -> None:
     bot = house(call("MemorySave", text="Done! I saved it.", items=items("my locker is 212")))
     (shown,) = await ask(bot, "remember that my locker is 212")
     assert shown.text == "Saved: “my locker is 212”"
-
-
-async def test_a_stream_that_breaks_off_keeps_its_text_and_runs_nothing() -> None:
-    bot = house(("It is in the ", StreamCut("cut")))
-    shown = await ask(bot, "where is it?")
-    assert shown[0].text == "It is in the"
-    assert "cut off" in shown[-1].text
 
 
 async def test_a_citation_that_was_cut_is_not_shown() -> None:
@@ -290,6 +274,9 @@ async def test_an_answer_that_hits_its_length_offers_to_continue() -> None:
     (shown,) = await ask(bot, "tell me a story")
     (button,) = shown.choices
     assert button.command == "/continue"
+    assert shown.text.startswith("Once upon a time\n\n(")
+    thread = (await bot.history.threads(ANA))[0]
+    assert [message.text for message in await bot.history.since(thread.id)][-1] == "Once upon a time", "no note"
 
 
 async def test_what_is_said_after_a_search_in_the_same_answer_is_left_out() -> None:
@@ -319,14 +306,6 @@ async def test_a_list_beside_a_save_keeps_its_lines_and_a_number_its_answer() ->
     assert shown.text == "Saved: “eggs: 2”\n\nA recipe:\n- 2 eggs\n1. Beat.\n2. Fry."
     [shown] = await ask(house(call("MemorySave", text="42", items=items("six"))), "remember six, and 6 times 7?")
     assert shown.text.endswith("42")
-
-
-async def test_the_note_of_a_cut_answer_stands_below_it_and_is_not_stored() -> None:
-    bot = house(("Once upon a time", Finish(Stop.LENGTH)))
-    (shown,) = await ask(bot, "tell me a story")
-    assert shown.text.startswith("Once upon a time\n\n(")
-    thread = (await bot.history.threads(ANA))[0]
-    assert [message.text for message in await bot.history.since(thread.id)][-1] == "Once upon a time"
 
 
 async def test_no_more_calls_run_than_a_turn_has_steps() -> None:

@@ -56,12 +56,11 @@ BIRTHDAY = _draft("14 de março", "aniversário da mãe")
 
 
 async def _save(memory: UserMemory, *drafts: MemoryDraft) -> list[MemoryItem]:
-    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return list(await memory.add(drafts, vectors, source_ids=[7]))
+    return list(await memory.add(drafts, source_ids=[7]))
 
 
 async def _search(memory: UserMemory, *queries: str, limit: int = 5) -> list[MemoryHit]:
-    return list(await memory.search(queries, await memory.embed_queries(queries), limit=limit))
+    return list(await memory.search(queries, limit=limit))
 
 
 def _contents(hits: list[MemoryHit]) -> list[str]:
@@ -160,10 +159,7 @@ async def test_a_draft_without_a_binding_stores_nothing(ana: UserMemory) -> None
 async def test_an_updated_memory_is_found_by_the_new_and_not_by_the_old(ana: UserMemory) -> None:
     [item] = await _save(ana, PASSWORD)
     await _search(ana, "senha")
-    new = _draft("987", "chave da garagem")
-    changed = await ana.update(
-        item.id, content="987", bindings=["chave da garagem"], vectors=await ana.embed(ana.phrases_of(new))
-    )
+    changed = await ana.update(item.id, content="987", bindings=["chave da garagem"])
     assert changed is not None
     assert (changed.id, changed.content, changed.bindings) == (item.id, "987", ("chave da garagem",))
     assert _contents(await _search(ana, "chave da garagem")) == ["987"]
@@ -361,13 +357,13 @@ KITCHEN, GARDEN = "test:kitchen", "test:garden"
 
 
 async def _found(memory: UserMemory, query: str, limit: int = 5) -> list[str]:
-    hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
+    hits = await memory.search([query], limit=limit)
     return [hit.item.content for hit in hits]
 
 
 async def _by_vectors(memory: UserMemory, query: str) -> list[float]:
     """Return what the vectors alone say of each memory found."""
-    return [hit.dense for hit in await memory.search([query], await memory.embed_queries([query]))]
+    return [hit.dense for hit in await memory.search([query])]
 
 
 # --- undo ------------------------------------------------------------------------------------------------------------
@@ -390,7 +386,7 @@ async def test_what_an_act_saved_changed_and_deleted_is_as_it_was_and_is_found_s
     for query, content in (("senha do aliexpress", "123456"), ("aniversário da mãe", "14 de março")):
         assert await _found(ana, query) == [content]
     for query in ("nome do cachorro", "código da loja", "654321"):
-        hits = await ana.search([query], await ana.embed_queries([query]), floor=0.0)
+        hits = await ana.search([query], floor=0.0)
         assert {hit.item for hit in hits} <= {gone, old}
         assert [hit.chance for hit in hits if hit.chance > SURE] == []
     assert await _by_vectors(ana, "aniversário da mãe") == pytest.approx([1.0], abs=1e-3), (

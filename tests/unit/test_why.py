@@ -414,7 +414,7 @@ async def _keep(house: House, *contents: str) -> None:
     memory = house.memories.of(ANA)
     for content in contents:
         draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-        await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+        await memory.add([draft])
 
 
 async def _said_before(talk: Talk, text: str) -> None:

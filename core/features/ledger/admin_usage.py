@@ -72,7 +72,7 @@ class UsageVerb:
             await request.answer.tell(counted(NOTHING, request.locale, int(days)))
             return
         await request.answer.tell("\n".join(await self._lines(request.locale, spent, spent.total)))
-        if self._draw is not None and request.answer.view.channel.limits.shows_pictures:
+        if self._draw is not None and request.answer.view.chat.limits.shows_pictures:
             await self._hand_over_chart(request, spent, self._draw)
 
     async def _spent(self, days: int) -> Spent:

@@ -351,7 +351,6 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
     phrases = renewed_bindings(item.bindings, item.content, content)
     turn, draft = request.turn, MemoryDraft(to_kind(item.kind.value, content), content, phrases)
     draft = timed_anew(draft, item, turn.services.times, turn.search.said_at, locale)
-    vectors = await memory.embed(memory.phrases_of(draft))
     changed = await memory.update(
         item.id,
         kind=draft.kind,
@@ -359,7 +358,6 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
         bindings=None if draft.bindings == item.bindings else draft.bindings,
         until=draft.until,
         meant=draft.meant,
-        vectors=vectors,
     )
     if changed is None:  # deleted while it was being embedded
         await tell_unknown(request)

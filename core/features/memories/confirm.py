@@ -27,7 +27,7 @@ from core.actions.proposal import (
     proposes,
 )
 from core.answering import outcomes
-from core.answering.confirmations import Choice
+from core.answering.confirmations import WhichOne, newest
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
@@ -93,12 +93,12 @@ async def _ask_which(request: Request) -> None:
     """Ask which of the questions that a word may answer is meant, each with a button that answers it so."""
     confirmations, here = request.turn.services.confirmations, request.incoming.conversation
     arrival = confirmations.arrived(request.incoming.at)
-    waiting = await confirmations.waiting(here, arrival, Choice)
-    if waiting is None:
+    found = await confirmations.all_open(here, arrival)
+    if (waiting := newest(found, WhichOne)) is None:
         await request.tell(NOT_OPEN)
         return
     _, choice = waiting
-    abouts = (await confirmations.all_open(here, arrival))[0].about.split("\n")
+    abouts = found[0].about.split("\n")
     lines = [WHICH_ONE[request.locale], *(f"{number}. {about}" for number, about in enumerate(abouts, 1))]
     buttons = [Button(str(number), command, in_place=True) for number, command in enumerate(choice.commands, 1)]
     await request.answer.say("\n".join(lines), in_history=True, choices=buttons)

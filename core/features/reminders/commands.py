@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.answering.confirmations import newest
 from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
@@ -65,19 +66,53 @@ _REWRITES: Final = frozenset({"edit", "when"})
 _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d": timedelta(days=1)}
 
 
-class ReminderCommands:
-    """Offer /reminders, /remind and /agenda."""
+class _ReminderWords:
+    """What both commands say of a reminder. `replies` keeps which of them waits for a text."""
 
-    def __init__(
-        self,
-        listed: ListedMemories,
-        reminders: Reminders,
-        replies: PendingReplies,
-        completion: TimeCompletion,
-    ) -> None:
-        self._reminders = reminders
-        self._replies = replies
-        self._completion = completion
+    def __init__(self, reminders: Reminders, replies: PendingReplies) -> None:
+        self.reminders = reminders
+        self.replies = replies
+
+    async def changed(self, request: Request, changed: Reminder | Refusal, sentence: Localized) -> None:
+        """Show the card of a reminder that was changed, or say why it was not."""
+        if isinstance(changed, Refusal):
+            await self.refuse(request, changed)
+            return
+        await show_card(request, changed, sentence[request.locale], can_undo=bool(self.reminders.undo_within))
+
+    async def refuse(self, request: Request, refusal: Refusal) -> None:
+        await request.answer.tell(refused(request.turn, self.reminders, refusal).text, choices=[back(request.locale)])
+
+    async def tell_done(self, request: Request) -> bool:
+        """Tell what the command had set or moved before a restart, whatever its words mean now; False for nothing."""
+        for reminder in (await self.reminders.done(place_of(request.turn)))[:1]:
+            if reminder.before is None:
+                answer = await told_set(request.turn, self.reminders, reminder)
+                await request.answer.tell(answer.text, choices=answer.choices)
+            else:
+                await self.changed(request, reminder, MOVED)
+            return True
+        return False
+
+    async def settle(self, request: Request, wish: Wish, words: str) -> None:
+        now, _ = local_now(request.turn)
+        found = find_time(words, now, request.locale)
+        answer = await settle_time(request.turn, self.reminders, wish, None if found is None else found.time)
+        await self.tell(request, wish, answer)
+
+    async def tell(self, request: Request, wish: Wish, answer: ReminderNotice) -> None:
+        """Show the card of a reminder that was moved, or else what the person is told."""
+        if wish.reminder_id and answer.reminder is not None:
+            await self.changed(request, answer.reminder, MOVED)
+        else:
+            await request.answer.tell(answer.text, choices=answer.choices)
+
+
+class ReminderCommand(_ReminderWords):
+    """Offer /reminders, which lists them, and does something with one."""
+
+    def __init__(self, listed: ListedMemories, reminders: Reminders, replies: PendingReplies) -> None:
+        super().__init__(reminders, replies)
         self._listed = listed
         self._verbs: Mapping[str, Callable[[Request, Reminder, str], Awaitable[None]]] = {
             "show": self._show,
@@ -89,41 +124,26 @@ class ReminderCommands:
             "undo": self._undo,
         }
 
-    @property
-    def commands(self) -> Sequence[Command]:
-        """The commands, in the order of menus."""
-        remind = Command(
-            "remind",
-            text("commands.remind"),
-            self._remind,
-            usage=" …",
-            writes=REMINDER_SET,
-            in_conversation=True,
-            for_all=True,
-            fields=(WHAT_AND_WHEN,),
-            complete=self._completion,
-            topics=(ON_REMINDERS,),
-            wish=text("help.wishes.remind"),
-        )
-        reminders = Command(
+    def command(self, completion: TimeCompletion) -> Command:
+        """Return the command, whose fields offer reminders and times."""
+        return Command(
             "reminders",
             text("commands.reminders"),
             self._browse,
             usage=" [N]",
             is_listed=True,
-            complete=ReminderCompletion(self._reminders, self._completion),
+            complete=ReminderCompletion(self.reminders, completion),
             begins=self._begun,
             verbs=_VERBS,
             topics=(ON_REMINDERS,),
         )
-        return remind, reminders, agenda_command(self._reminders)
 
     async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
         said = request.incoming
         if said.text.split()[1:2] != ["edit"]:
             return ()
-        found = await self._reminders.find(
+        found = await self.reminders.find(
             ReminderPlace(said.user, said.chat, said.private, request.locale), said.text.split()[-1]
         )
         return () if found is None else (Suggestion("", found.text),)
@@ -149,21 +169,21 @@ class ReminderCommands:
     async def _one(self, request: Request, verb: str, name: str, rest: str) -> None:
         here = request.incoming.conversation
         reminder_id = await self._listed.memory_id(here, int(name)) if is_number(name) else name.casefold()
-        reminder = await self._reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
+        reminder = await self.reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
         if reminder is None:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await self._tell_not_found(request, reminder_id or "")
         elif request.person.is_incognito and verb in _REWRITES:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await request.tell(INCOGNITO)
         else:
             await self._verbs[verb](request, reminder, rest)
 
     async def _tell_not_found(self, request: Request, reminder_id: str) -> None:
         """Say that there is no such reminder, or whose it is: in a room others see the buttons, too."""
-        name = await self._reminders.name_of_other(place_of(request.turn), reminder_id)
+        name = await self.reminders.name_of_other(place_of(request.turn), reminder_id)
         if name is None:
-            await self._refuse(request, Refusal.GONE)
+            await self.refuse(request, Refusal.GONE)
         elif names := named(name):
             await request.refuse(THEIRS, name=names[0])
         else:
@@ -171,7 +191,7 @@ class ReminderCommands:
 
     async def _page(self, request: Request, number: int) -> None:
         locale, (now, _) = request.locale, local_now(request.turn)
-        found = await self._reminders.of(place_of(request.turn))
+        found = await self.reminders.of(place_of(request.turn))
         if not found:
             none = NONE_SET if REMINDER_SET in request.turn.services.off else NONE
             await request.tell(none if request.incoming.private else NONE_HERE)
@@ -186,43 +206,43 @@ class ReminderCommands:
 
     async def _show(self, request: Request, reminder: Reminder, _: str) -> None:
         if reminder.state is ReminderState.REMOVED:
-            await self._refuse(request, Refusal.GONE)
+            await self.refuse(request, Refusal.GONE)
         else:
             await show_card(request, reminder)
 
     async def _edit(self, request: Request, reminder: Reminder, words: str) -> None:
         """Change the words; without any, take the person's next message for them."""
         if not words:
-            await self._replies.await_text(request, f"/reminders edit {reminder.id}")
+            await self.replies.await_text(request, f"/reminders edit {reminder.id}")
             await request.answer.tell(ASK_WORDS[request.locale].format(text=heading(reminder, request.locale)))
             return
-        await self._replies.settle(request)
-        changed = await self._reminders.reword(place_of(request.turn), reminder.id, words)
-        await self._changed(request, changed, REWORDED)
+        await self.replies.settle(request)
+        changed = await self.reminders.reword(place_of(request.turn), reminder.id, words)
+        await self.changed(request, changed, REWORDED)
 
     async def _when(self, request: Request, reminder: Reminder, words: str) -> None:
         """Change the time; without any, take the person's next message for it."""
         if not words:
-            await self._replies.await_text(request, f"/reminders when {reminder.id}")
+            await self.replies.await_text(request, f"/reminders when {reminder.id}")
             await request.answer.tell(WHEN[request.locale].format(text=heading(reminder, request.locale)))
             return
-        await self._replies.settle(request)
+        await self.replies.settle(request)
         wish = Wish(reminder.text, kind=reminder.kind, reminder_id=reminder.id)
-        if not await self._tell_done(request):
-            await self._settle(request, wish, words)
+        if not await self.tell_done(request):
+            await self.settle(request, wish, words)
 
     async def _hold(self, request: Request, reminder: Reminder, _: str, *, paused: bool) -> None:
         """Pause a reminder, or let it go on."""
-        held = await self._reminders.pause(place_of(request.turn), reminder.id, paused=paused)
-        await self._changed(request, held, PAUSED if paused else RESUMED)
+        held = await self.reminders.pause(place_of(request.turn), reminder.id, paused=paused)
+        await self.changed(request, held, PAUSED if paused else RESUMED)
 
     async def _delete(self, request: Request, reminder: Reminder, _: str) -> None:
-        removed = await self._reminders.remove(place_of(request.turn), reminder.id)
+        removed = await self.reminders.remove(place_of(request.turn), reminder.id)
         if isinstance(removed, Refusal):
-            await self._refuse(request, removed)
+            await self.refuse(request, removed)
             return
         gone = REMOVED[request.locale].format(text=heading(removed, request.locale))
-        undo = [undo_button(removed, request.locale)] if self._reminders.undo_within else []
+        undo = [undo_button(removed, request.locale)] if self.reminders.undo_within else []
         await request.answer.tell(gone, choices=[*undo, back(request.locale)])
 
     async def _clear(self, request: Request, code: str, *, is_agreed: bool) -> None:
@@ -234,38 +254,56 @@ class ReminderCommands:
         if not is_agreed:
             await request.tell(NOT_CLEARED)
             return
-        gone = [await self._reminders.remove(place, each) for each in asked.reminder_ids]
+        gone = [await self.reminders.remove(place, each) for each in asked.reminder_ids]
         count = sum(isinstance(each, Reminder) for each in gone)
         undo = Button(UNDO[request.locale], f"/reminders restore {place.act}", in_place=True)
-        can_undo = bool(self._reminders.undo_within and place.act and count)
+        can_undo = bool(self.reminders.undo_within and place.act and count)
         await request.answer.tell(counted(CLEARED, request.locale, count), choices=[undo] if can_undo else [])
 
     async def _restore(self, request: Request, act: str) -> None:
         """Bring back what one act deleted."""
-        undone = await self._reminders.undo_act(place_of(request.turn), act)
+        undone = await self.reminders.undo_act(place_of(request.turn), act)
         if not any(undone):
-            await self._refuse(request, Refusal.TOO_LATE)
+            await self.refuse(request, Refusal.TOO_LATE)
             return
         await request.answer.tell(counted(RESTORED, request.locale, sum(undone)), choices=[back(request.locale)])
 
     async def _undo(self, request: Request, reminder: Reminder, _: str) -> None:
-        await tell_undone(request, self._reminders, reminder.id)
+        await tell_undone(request, self.reminders, reminder.id)
 
-    async def _changed(self, request: Request, changed: Reminder | Refusal, sentence: Localized) -> None:
-        """Show the card of a reminder that was changed, or say why it was not."""
-        if isinstance(changed, Refusal):
-            await self._refuse(request, changed)
+    async def _done(self, request: Request, batch: str) -> None:
+        """Tick off what was said below that button."""
+        said = await self.reminders.said(place_of(request.turn), batch)
+        if not said:
+            await request.tell(NOT_YOURS)
             return
-        await show_card(request, changed, sentence[request.locale], can_undo=bool(self._reminders.undo_within))
+        await request.answer.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
 
-    async def _refuse(self, request: Request, refusal: Refusal) -> None:
-        await request.answer.tell(refused(request.turn, self._reminders, refusal).text, choices=[back(request.locale)])
+
+class RemindCommand(_ReminderWords):
+    """Offer /remind, which sets a reminder by words, or does what a button below one says."""
+
+    def command(self, completion: TimeCompletion) -> Command:
+        """Return the command, whose field offers times."""
+        return Command(
+            "remind",
+            text("commands.remind"),
+            self._remind,
+            usage=" …",
+            writes=REMINDER_SET,
+            in_conversation=True,
+            for_all=True,
+            fields=(WHAT_AND_WHEN,),
+            complete=completion,
+            topics=(ON_REMINDERS,),
+            wish=text("help.wishes.remind"),
+        )
 
     async def _remind(self, request: Request, argument: str) -> None:
         """Set a reminder by the words for a time and the rest of the text, or what a button says."""
         if not argument:
             await request.tell(HOW_TO_REMIND)
-        elif not _LATER.fullmatch(argument) and await self._tell_done(request):
+        elif not _LATER.fullmatch(argument) and await self.tell_done(request):
             pass
         elif (found := _PICK.fullmatch(argument)) is not None:
             await self._pick(request, found[1], int(found[2]))
@@ -284,56 +322,56 @@ class ReminderCommands:
             wish = Wish(argument if read is None else read.without(argument))
             if asked is not None:
                 wish = Wish(asked.text, kind=Kind.MENTION, mention=asked.mention)
-                await self._tell(request, wish, await at_mentions(request.turn, self._reminders, wish, asked.until))
+                await self.tell(request, wish, await at_mentions(request.turn, self.reminders, wish, asked.until))
             elif wish.text:
                 time = None if read is None else read.time
-                await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
+                await self.tell(request, wish, await settle_time(request.turn, self.reminders, wish, time))
             else:
-                await self._refuse(request, Refusal.NO_TEXT)
+                await self.refuse(request, Refusal.NO_TEXT)
 
     async def _pick(self, request: Request, code: str, number: int) -> None:
         """Set the reminder that was asked about, at the time of that number."""
         wish = await request.confirmed(code, Wish)
-        await self._replies.settle(request)
+        await self.replies.settle(request)
         if wish is None or not 1 <= number <= len(wish.options):
             await request.tell(OVER)
             return
         time = as_time(wish.options[number - 1])
-        await self._tell(request, wish, await put(request.turn, self._reminders, wish, time))
+        await self.tell(request, wish, await put(request.turn, self.reminders, wish, time))
 
     async def _aloud(self, request: Request, code: str) -> None:
         """Set the reminder that was asked about as one that speaks to somebody of the room."""
         wish = await request.confirmed(code, Wish)
-        await self._replies.settle(request)
+        await self.replies.settle(request)
         if wish is None or not wish.aloud:
             await request.tell(OVER)
             return
         said = replace(wish, text=wish.aloud, aloud="")
         if said.options:
-            answer = await put(request.turn, self._reminders, said, as_time(said.options[0]))
+            answer = await put(request.turn, self.reminders, said, as_time(said.options[0]))
         else:
-            answer = await settle_time(request.turn, self._reminders, said, None)
-        await self._tell(request, said, answer)
+            answer = await settle_time(request.turn, self.reminders, said, None)
+        await self.tell(request, said, answer)
 
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
         incoming, confirmations = request.incoming, request.turn.services.confirmations
-        asked = await confirmations.taken(incoming, Wish)
-        asked = asked or await confirmations.waiting(incoming.conversation, confirmations.arrived(incoming.at), Wish)
+        open_now = await confirmations.all_open(incoming.conversation, confirmations.arrived(incoming.at))
+        asked = newest([*await confirmations.all_taken(incoming), *open_now], Wish)
         if asked is None or asked[0] != code:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await request.tell(OVER)
         elif not words:
-            await self._replies.await_text(request, f"/remind at {code}")
+            await self.replies.await_text(request, f"/remind at {code}")
             await request.answer.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
         else:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await request.confirmed(code, Wish)
             now, _ = local_now(request.turn)
             if means_no(words) and find_time(words, now, request.locale) is None:  # "no, at 9"
                 await request.tell(LEFT)
             else:
-                await self._settle(request, asked[1], words)
+                await self.settle(request, asked[1], words)
 
     async def _of_memory(self, request: Request, memory_id: str) -> bool:
         """Set a reminder for what a memory says, at the time that it names; return whether there is that memory."""
@@ -342,37 +380,13 @@ class ReminderCommands:
             now, _ = local_now(request.turn)
             time = time_in(item, now, request.locale)
             wish = Wish(item.content)
-            await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
+            await self.tell(request, wish, await settle_time(request.turn, self.reminders, wish, time))
         return bool(items)
-
-    async def _tell_done(self, request: Request) -> bool:
-        """Tell what the command had set or moved before a restart, whatever its words mean now; False for nothing."""
-        for reminder in (await self._reminders.done(place_of(request.turn)))[:1]:
-            if reminder.before is None:
-                answer = await told_set(request.turn, self._reminders, reminder)
-                await request.answer.tell(answer.text, choices=answer.choices)
-            else:
-                await self._changed(request, reminder, MOVED)
-            return True
-        return False
-
-    async def _settle(self, request: Request, wish: Wish, words: str) -> None:
-        now, _ = local_now(request.turn)
-        found = find_time(words, now, request.locale)
-        answer = await settle_time(request.turn, self._reminders, wish, None if found is None else found.time)
-        await self._tell(request, wish, answer)
-
-    async def _tell(self, request: Request, wish: Wish, answer: ReminderNotice) -> None:
-        """Show the card of a reminder that was moved, or else what the person is told."""
-        if wish.reminder_id and answer.reminder is not None:
-            await self._changed(request, answer.reminder, MOVED)
-        else:
-            await request.answer.tell(answer.text, choices=answer.choices)
 
     async def _later(self, request: Request, batch: str, length: str) -> None:
         """Let what was said below that button be said again: in ten minutes, an hour, or tomorrow."""
         place = place_of(request.turn)
-        said = await self._reminders.said(place, batch)
+        said = await self.reminders.said(place, batch)
         if not said:
             await request.tell(NOT_YOURS)
             return
@@ -380,22 +394,25 @@ class ReminderCommands:
             request.turn.services.clock.now(),
             _until(request.turn.services.clock.now(), said[0].schedule.zone, length),
         )
-        again = await self._reminders.snooze(place, batch, until)
+        again = await self.reminders.snooze(place, batch, until)
         if not again:
-            await self._refuse(request, Refusal.GONE)
+            await self.refuse(request, Refusal.GONE)
             return
         until = again[0].due or until  # put off before a restart, it is due by the time of then
         at = time_link(wording.told(until, now, said[0].schedule.zone, request.locale), until)
         lines = [AGAIN[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
         await request.answer.tell("\n".join(lines))
 
-    async def _done(self, request: Request, batch: str) -> None:
-        """Tick off what was said below that button."""
-        said = await self._reminders.said(place_of(request.turn), batch)
-        if not said:
-            await request.tell(NOT_YOURS)
-            return
-        await request.answer.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
+
+def reminder_commands(
+    listed: ListedMemories, reminders: Reminders, replies: PendingReplies, completion: TimeCompletion
+) -> Sequence[Command]:
+    """Return /remind, /reminders and /agenda, in the order of menus."""
+    return (
+        RemindCommand(reminders, replies).command(completion),
+        ReminderCommand(listed, reminders, replies).command(completion),
+        agenda_command(reminders),
+    )
 
 
 async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) -> None:

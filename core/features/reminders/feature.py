@@ -20,7 +20,7 @@ from core.features.preferences.timezone import ZoneChange, local_now
 from core.features.reminders.actions import line, reminder_actions
 from core.features.reminders.agenda import Briefings
 from core.features.reminders.card import TimeCompletion
-from core.features.reminders.commands import ReminderCommands, tell_undone
+from core.features.reminders.commands import reminder_commands, tell_undone
 from core.features.reminders.delivery import DueMessages
 from core.features.reminders.on_mention import asks_about_reminders, read_mention
 from core.features.reminders.reminders import IMPORTED, REMINDER_SET, Reminder, Schedule
@@ -328,7 +328,7 @@ def build(shared: Shared) -> Contribution:
     completion = TimeCompletion(stores.preferences.of, clock, stores.quotas.zone)
     actions = reminder_actions(reminders)
     return Contribution(
-        commands=ReminderCommands(listed, reminders, shared.replies, completion).commands,
+        commands=reminder_commands(listed, reminders, shared.replies, completion),
         actions=actions,
         off=() if reminders.limits.most else tuple(action.name for action in actions),
         effects=(REMINDER_SET,),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
@@ -38,7 +38,7 @@ from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.text.catalogue import Counted, counted, forms, text
 from core.text.markdown import quoted
-from core.types import MemoryDraft, Vector
+from core.types import MemoryDraft
 
 SHOWN: Final = 5
 """So many memories of a file are shown before it is saved."""
@@ -166,10 +166,7 @@ async def known_of(memory: UserMemory, taken: Sequence[Taken]) -> set[str]:
 async def save(memory: UserMemory, taken: Sequence[Taken], known: Collection[str]) -> None:
     """Save what the file has; a memory that is known already may be told where it could before, and nowhere else."""
     drafts = [each.draft for each in taken]
-    vectors: Mapping[str, Vector] = {}
-    if len(drafts) <= _EMBEDDED_AT_ONCE:
-        vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    items = await memory.add(drafts, vectors)
+    items = await memory.add(drafts, None if len(drafts) <= _EMBEDDED_AT_ONCE else {})
     said_in: defaultdict[str, list[str]] = defaultdict(list)
     for each, item in zip(taken, items, strict=True):
         shared = item.shared if item.id in known else each.shared
