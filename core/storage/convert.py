@@ -11,21 +11,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from core.enclosures import attachments_from_json
 from core.errors import Damaged, Unreadable
 from core.sealing.port import BLANKS, Sealing
 from core.storage.database import Row
 from core.storage.lexicon import index_terms
+from core.storage.move import Target
 from core.storage.record import digest
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
 from core.types import UserKey
 
-Run: TypeAlias = Callable[[str, Sequence[object]], Sequence[Row]]
-RunMany: TypeAlias = Callable[[str, Iterable[Sequence[object]]], None]
-
-_HASHED: Final = ("word", "digest")
+HASHED: Final = ("word", "digest")
+"""The kinds that cannot be opened: they are made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def opened(stream: Callable[[str], Iterable[Row]], sealing: Sealing) -> Opened:
     """Open every sealed value of a database, of which `stream` yields the rows of a query."""
     found, conversion = Opened(), Conversion(sealing, opens=True)
     for table in sealed_tables():
-        columns = [each.column for each in table.columns if each.kind not in _HASHED and sealing.seals(each.name)]
+        columns = [each.column for each in table.columns if each.kind not in HASHED and sealing.seals(each.name)]
         for row in stream(table.select(columns)) if columns else ():
             for cell in _cells(table, columns, row):
                 try:
@@ -140,7 +139,7 @@ class Conversion:
         return values
 
     def _value(self, column: SealedColumn, owner: UserKey, row: str, value: Any) -> Any:
-        if column.kind in _HASHED:
+        if column.kind in HASHED:
             return value if self.opens else self._hashed(column, owner, value)
         if self.opens:
             return self.opened(column, row, value)
@@ -168,30 +167,28 @@ class Conversion:
         return self.sealing.digest(owner, bytes(value))
 
 
-def found_again(run: Run, run_many: RunMany) -> None:
+def found_again(end: Target) -> None:
     """Make anew what an opened database is found by: digests and terms of memories, terms of messages."""
-    contents = run("SELECT id, kind, content, enclosed FROM memories", ())
-    run_many(
+    contents = end.run("SELECT id, kind, content, enclosed FROM memories")
+    end.run_many(
         "UPDATE memories SET digest = ? WHERE id = ?",
         (
             (digest(kind, content, attachments_from_json(json.loads(held)) if held else ()), number)
             for number, kind, content, held in contents
         ),
     )
-    run("DELETE FROM terms", ())
-    phrases = run(
+    end.run("DELETE FROM terms")
+    phrases = end.run(
         "SELECT m.id, coalesce(m.account, m.owner), p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id "
         "ORDER BY m.id, p.id",
-        (),
     )
     for (number, account), those in groupby(phrases, key=lambda row: row[:2]):
         terms = index_terms([text for _, _, text in those])
-        run_many(
+        end.run_many(
             "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", ((account, term, number) for term in terms)
         )
-    run(
+    end.run(
         "INSERT INTO unindexed (message, thread) SELECT m.id, m.thread FROM messages AS m WHERE EXISTS "
         "(SELECT 1 FROM message_terms AS w WHERE w.message = m.id) ON CONFLICT DO NOTHING",
-        (),
     )
-    run("DELETE FROM message_terms", ())
+    end.run("DELETE FROM message_terms")

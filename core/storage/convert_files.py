@@ -15,9 +15,8 @@ from typing import Final
 
 from core.errors import Damaged
 from core.sealing.port import PLAIN, Sealing
-from core.storage.convert_sqlite import erase
 from core.storage.files import CONTENT, file_content, file_name, names_in
-from core.storage.sqlite_backup import ensure_room, settle
+from core.storage.sqlite_backup import ensure_room, erase, settle
 from core.types import UserKey
 
 _PART: Final = ".converting"
