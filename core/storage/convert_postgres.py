@@ -14,8 +14,7 @@ from pgvector.psycopg import register_vector
 
 from core.errors import Damaged, StorageError
 from core.storage import postgres_vectors
-from core.storage.convert import Conversion, SealedTable, found_again, sealed_tables
-from core.storage.convert_files import converted_file
+from core.storage.convert import Conversion, SealedTable, converted_file, found_again, sealed_tables
 from core.storage.database import Row
 from core.storage.files import owner_name
 from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
