@@ -47,10 +47,10 @@ from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT as DISCORD_BOT
 from tests.fakes.discord_world import BOT_ID, LOADING, OWNER_ID
 from tests.fakes.discord_world import Person as Member
-from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN as TELEGRAM_TOKEN
 from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Limits as TelegramLimits
 
 QUIET_S: Final = 6.0
 """What has not happened for so long does not happen any more: longer than any interval between two edits."""

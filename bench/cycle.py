@@ -24,7 +24,7 @@ from core.errors import ChannelBusy
 from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Incoming, MemoryDraft, MemoryKind, Modal, UserKey
 from tests.fakes.channel import RecordingChannel
-from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_wire import Limits
 
 REPEATS: Final = 3
 CYCLES: Final = ("stepwise", "single")

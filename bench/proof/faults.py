@@ -23,8 +23,8 @@ from core.types import Locale
 from tests.crash.at_writes import at_rest, is_write
 from tests.e2e.test_hostile_answers import MACHINE
 from tests.fakes import anthropic_server, openai_server
-from tests.fakes.discord_refusal import Refused as DiscordRefused
 from tests.fakes.discord_server import DiscordServer, too_many
+from tests.fakes.discord_world import Refused as DiscordRefused
 from tests.fakes.http_server import HEAD, Answer, Asked, Break, LoopbackServer
 from tests.fakes.openai_server import offered, told
 from tests.fakes.telegram_server import TelegramServer

@@ -11,8 +11,17 @@ from pydantic.json_schema import SkipJsonSchema
 
 from core.actions.action import Action
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
-from core.actions.offer import keep_both_button, narrowed_text, offer_saving, open_offers, undo_button
-from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
+from core.actions.proposal import (
+    Rewrite,
+    keep_both_button,
+    narrowed_text,
+    offer_saving,
+    open_offers,
+    propose_keeping,
+    propose_replacement,
+    proposes,
+    undo_button,
+)
 from core.actions.things import nearly_full, put_away, with_things
 from core.answering import outcomes
 from core.answering.turn import Turn

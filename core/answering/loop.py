@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from core.actions.action import Action, Registry
-from core.actions.offer import offer_saving, open_offers
+from core.actions.proposal import offer_saving, open_offers
 from core.actions.things import own_draft
 from core.answering import outcomes
 from core.answering.prompting import (

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from core.actions.memory_send import hand_back
-from core.actions.offer import undo_button
+from core.actions.proposal import undo_button
 from core.actions.things import asked_about
 from core.answering.confirmations import Arrival
 from core.answering.enclosed import worded

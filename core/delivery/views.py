@@ -17,9 +17,8 @@ from weakref import WeakValueDictionary
 
 from core.answering.parts import Reach, TurnLimits
 from core.delivery.fallback import Aside
-from core.delivery.line import Line, PlaceInLine
 from core.delivery.plan import Pace
-from core.delivery.view import View
+from core.delivery.view import Line, PlaceInLine, View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.ports import Channel, Clock
 from core.stores import Inbox

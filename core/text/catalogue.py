@@ -69,6 +69,36 @@ def forms(key: str) -> Mapping[Locale, Mapping[str, str]]:
     return _Entry[Mapping[str, str]](key)
 
 
+class Sentences:
+    """The sentences of a table, by their names: `Sentences("access.cards").who` is `text("access.cards.who")`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> Localized:
+        return _sentence(f"{self._table}.{name}")
+
+
+class Plurals:
+    """The sentences of a table that count: `Plurals("access.cards").flood` is `forms("access.cards.flood")`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> Counted:
+        return _counting(f"{self._table}.{name}")
+
+
+@cache
+def _sentence(key: str) -> _Entry[str]:
+    return _Entry(key)
+
+
+@cache
+def _counting(key: str) -> _Entry[Mapping[str, str]]:
+    return _Entry(key)
+
+
 def menu_names(name: str) -> Localized:
     """Return what a command or option is called in menus, in the languages that have a name of their own for it."""
     own = {locale: sentences(locale).get(f"names.{name}") for locale in Locale}

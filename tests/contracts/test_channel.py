@@ -43,12 +43,10 @@ from core.ports import Channel
 from core.storage.kept import SqlKept
 from core.types import MemoryNote, Modal
 from core.workers.port import Worker
-from tests.fakes.channel import RecordingChannel
+from tests.fakes.channel import FileChannel, RecordingChannel, handed_out
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.file_channel import FileChannel
-from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import tell
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer

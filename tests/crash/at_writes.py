@@ -25,7 +25,7 @@ from core.answering.loop import THINKING
 from core.answering.outcomes import AGAIN as INTERRUPTED
 from core.types import Locale
 from tests.e2e.command import Running
-from tests.fakes import discord_refusal, telegram_wire
+from tests.fakes import discord_world, telegram_wire
 
 _REMEMBER: Final = f"/remember {TOLD.says}"
 STEPS: Final[Mapping[str, Sequence[str]]] = {
@@ -250,7 +250,7 @@ def _is_taken(place: Place) -> bool:
 def _refusal(place: Place) -> Exception:
     if isinstance(place, OnTelegram):
         return telegram_wire.Refused(502, "Bad Gateway")
-    return discord_refusal.Refused(502, 0, "502: Bad Gateway")
+    return discord_world.Refused(502, 0, "502: Bad Gateway")
 
 
 def _rows(here: World, sql: str, *values: object) -> list[Any]:

@@ -31,8 +31,7 @@ from core.outgoing import ChannelLimits
 from core.text.days import short_day
 from core.times.reading import Once
 from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, MessageRole, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import House
 from tests.fakes.http_server import LoopbackServer
 from tests.postgres import database_of

@@ -1,10 +1,11 @@
-"""A database with distinctive words in every column that is sealed, and the search for them in raw bytes."""
+"""A database with distinctive words in every column that is sealed, and the search for them in bytes, packed or not."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -124,3 +125,11 @@ def found(paths: Iterable[Path], *, word: bytes = b"canary") -> list[str]:
     """Return in which of the files, or below which of the folders, the word stands, in ASCII letters of any case."""
     files = [each for path in paths for each in ([path] if path.is_file() else sorted(path.rglob("*")))]
     return [str(path) for path in files if path.is_file() and word in path.read_bytes().lower()]
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a file, of a ZIP archive those of all its entries."""
+    if not zipfile.is_zipfile(path):
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return b"".join(archive.read(name) for name in archive.namelist())

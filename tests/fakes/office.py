@@ -13,11 +13,9 @@ from core.dialogue import Task
 from core.features.access.storage import Person
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import ANA, BIA, House
-from tests.fakes.machine import NamedModels
+from tests.fakes.house import ANA, BIA, House, NamedModels
 
 CARO = UserKey("test", "caro")
 THINK = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}

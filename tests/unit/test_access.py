@@ -11,7 +11,7 @@ from core.features.access.rules import Mode
 from core.features.access.storage import Person
 from core.features.admin.storage import ALLOWED, ON, Decision, DecisionKind
 from core.types import ChatKey, Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 

@@ -19,9 +19,9 @@ from core.features.access.storage import Person
 from core.features.privacy.forget import FORGET
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
+from tests.fakes.canaries import content
+from tests.fakes.channel import FileChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_channel import FileChannel
-from tests.fakes.packed import content
 
 OWNER, ADMIN, ANA = (UserKey("telegram", f"{n}110123456789") for n in (1, 2, 3))
 

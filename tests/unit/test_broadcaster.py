@@ -22,8 +22,7 @@ from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from core.workers.port import Worker
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
 
 OWNER = UserKey("telegram", "0")

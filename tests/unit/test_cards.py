@@ -11,7 +11,7 @@ from core.features.access.gate import MAX_AN_HOUR, Cards
 from core.features.access.storage import Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.types import Locale, Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA
 from tests.fakes.lobby import Lobby

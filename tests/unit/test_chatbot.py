@@ -27,7 +27,7 @@ from core.outgoing import OutgoingMessage
 from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.types import Incoming, Modal
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House, Script, answered
 from tests.fakes.model import Answer, ScriptedModel

@@ -88,6 +88,11 @@ def test_what_a_message_is_taken_for_and_what_was_found_is_shown_with_the_eviden
     assert 0.5 < hit["chance"] <= 1
     assert found["means"] == ""
     assert found["messages"][0]["content"] == "what is the wifi password?"
+    assert {"chat-history", "modal", "role", "content"} == set(found["messages"][0])
+    assert [(step["action"], step["outcome"]) for step in found["steps"]] == [
+        ("MemorySearch", "done"),
+        ("Finish", "done"),
+    ]
     assert "abc123" in found["shown"][-1]["text"]
     shown = run("think", "what is the wifi password?")
     assert "› what is the wifi password?\n" in shown

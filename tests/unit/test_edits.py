@@ -21,8 +21,7 @@ from core.outgoing import OutgoingMessage
 from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.types import Incoming, Locale
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, over
 from tests.fakes.memories import quotes

@@ -193,6 +193,7 @@ async def test_a_provider_is_asked_at_the_address_and_with_the_key_that_are_writ
 def test_every_key_and_address_of_the_example_is_a_providers() -> None:
     own = {setting for preset in PROVIDERS.values() for setting in (preset.key_setting, preset.url_setting)}
     named = {name.upper() for name in Settings.model_fields}
+    assert {name for name in own if name} <= named
     assert {name for name in named if name.endswith(("_API_KEY", "_BASE_URL"))} - own == {
         "TELEGRAM_API_BASE_URL", "DISCORD_API_BASE_URL",
     }  # fmt: skip

@@ -30,8 +30,8 @@ from core.files.port import FileStore
 from core.storage.files import SqlFiles, owner_name
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey
+from tests.fakes.channel import FileChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 from tests.postgres import new_database
 from tests.unit.test_import import Importer

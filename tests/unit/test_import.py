@@ -24,7 +24,7 @@ from core.outgoing import ChannelLimits
 from core.storage.sqlite import open_database
 from core.text.unicode import clean
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
-from tests.fakes.file_channel import FileChannel
+from tests.fakes.channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 
 

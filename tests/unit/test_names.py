@@ -14,7 +14,7 @@ from core.delivery.notifier import Notifier
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.features.access.storage import Person
 from core.types import Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.house import House
 from tests.fakes.lobby import FINISH, Lobby
 

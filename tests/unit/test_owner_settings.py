@@ -21,8 +21,7 @@ from core.models import MODES
 from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.clock import START
-from tests.fakes.house import ANA, BIA
-from tests.fakes.machine import ToldTroubles
+from tests.fakes.house import ANA, BIA, ToldTroubles
 from tests.fakes.model import ScriptedModel
 from tests.fakes.office import CARO, THINK, Office
 

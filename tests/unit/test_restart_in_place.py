@@ -22,8 +22,7 @@ from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.storage.inbox import SqlInbox
 from core.types import Incoming, Locale, MemoryDraft, MemoryKind, Modal, Role
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import ANA, House, Script, over
 from tests.fakes.model import Answer, ScriptedModel, call
 from tests.fakes.ram import copy_of

@@ -149,15 +149,6 @@ async def test_twenty_invented_facts_after_a_hello_are_not_saved(asked: bool | N
     assert all(any(content[:20] in each.label for content in INVENTED) for each in shown.choices), "they name it"
 
 
-@pytest.mark.parametrize("message", ["hello there", "oi, tudo bem?", "obrigado!", "tell me a joke"])
-async def test_no_invented_fact_is_saved(message: str) -> None:
-    bot = house()
-    for content in INVENTED:
-        bot.model.answer(Task.SINGLE, [save(content, text=GREETING)])
-        await say(bot, message)
-    assert await kept(bot) == []
-
-
 async def test_what_is_near_to_what_was_said_is_not_saved_for_it() -> None:
     for message, content in NEAR:
         bot = house(save(content))
