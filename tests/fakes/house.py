@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 from core.actions.action import Registry
+from core.answering.asker import Asker
 from core.answering.chatbot import ChatBot
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import FileService
@@ -19,7 +20,7 @@ from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import ChatBotParts, TurnLimits
 from core.answering.questions import QUIET_S, begins
-from core.answering.turn import Asker, Services, Turn
+from core.answering.turn import Services, Turn
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.rules import Access, Mode

@@ -279,32 +279,30 @@ async def test_what_was_worded_freely_is_offered(message: str, content: str) -> 
 LUNCH = Quote(QuoteKind.REPLY, "lunch is at one at Zé's", Speaker.OTHER, "Bia")
 
 
-@pytest.mark.parametrize("message", ["remember this", "guarda isso", "save Bia's lunch"])
-async def test_what_is_replied_to_is_saved_where_the_message_asks_for_it(message: str) -> None:
+@pytest.mark.parametrize(
+    ("message", "asks"),
+    [
+        ("remember this", True),
+        ("guarda isso", True),
+        ("save Bia's lunch", True),
+        ("hello", False),
+        ("what is this?", False),
+        ("remember that my bike is blue", False),
+        ("nice for her!", False),
+    ],
+)
+async def test_what_is_replied_to_is_saved_only_where_the_message_asks_for_it(message: str, asks: bool) -> None:
     bot = house(save("Bia: lunch is at one at Zé's"))
     await say(bot, message, LUNCH)
-    assert await kept(bot) == ["Bia: lunch is at one at Zé's"]
+    assert await kept(bot) == ["Bia: lunch is at one at Zé's"] * asks
 
 
-@pytest.mark.parametrize("message", ["hello", "what is this?", "remember that my bike is blue", "nice for her!"])
-async def test_what_is_replied_to_is_not_saved_by_a_message_about_something_else(message: str) -> None:
-    bot = house(save("Bia: lunch is at one at Zé's"))
-    await say(bot, message, LUNCH)
-    assert await kept(bot) == []
-
-
-async def test_remember_that_means_what_the_person_said_before() -> None:
+@pytest.mark.parametrize(("message", "asks"), [("remember that", True), ("hello there", False)])
+async def test_remember_that_means_what_the_person_said_before_and_a_hello_does_not(message: str, asks: bool) -> None:
     bot = house("Lovely!", save("Júlia hates mustard"), embedder=HashEmbedder())
     await say(bot, "Júlia hates mustard")
-    await say(bot, "remember that")
-    assert await kept(bot) == ["Júlia hates mustard"]
-
-
-async def test_what_was_said_before_is_not_saved_by_a_hello() -> None:
-    bot = house("Lovely!", save("Júlia hates mustard"), embedder=HashEmbedder())
-    await say(bot, "Júlia hates mustard")
-    await say(bot, "hello there")
-    assert await kept(bot) == []
+    await say(bot, message)
+    assert await kept(bot) == ["Júlia hates mustard"] * asks
 
 
 # --- what is known is not replaced ------------------------------------------------------------------------------------
@@ -369,21 +367,16 @@ UNASKED = (
     ("remind me to water the plants tomorrow at 9", "water the plants", "every day at 9"),
     ("mañana a las 9 viajo", "viajar", "mañana a las 9"),
 )
+BRIEFING = ("remind me to water the plants every day at 9", "", "every day at 9")
 
 
-@pytest.mark.parametrize(("message", "text", "when"), UNASKED)
+@pytest.mark.parametrize(("message", "text", "when"), [*UNASKED, BRIEFING])
 async def test_no_reminder_is_set_that_nobody_asked_for(message: str, text: str, when: str) -> None:
-    arguments = {"text": text, "when": when, "at": "2026-03-20T09:00", "then": "stop"}
+    arguments = {"text": text, "when": when, "at": "2026-03-20T09:00", "briefing": not text, "then": "stop"}
     bot = house(Calls([("ReminderSet", arguments)]))
     shown = await say(bot, message)
     assert await bot.reminders.of([ANA]) == []
-    assert any(each.command.startswith("/remind pick") for each in shown.choices), "it is offered"
-
-
-async def test_no_briefing_is_set_for_a_reminder() -> None:
-    bot = house(Calls([("ReminderSet", {"text": "", "when": "every day at 9", "briefing": True, "then": "stop"})]))
-    await say(bot, "remind me to water the plants every day at 9")
-    assert await bot.reminders.of([ANA]) == []
+    assert not text or any(each.command.startswith("/remind pick") for each in shown.choices), "it is offered"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.answering.log import Log
 from core.answering.parts import TurnLimits
-from core.answering.turn import Log
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.dialogue import Task
