@@ -6,13 +6,15 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from core.enclosures import AttachmentKind
-from core.errors import ChannelError, ClaimLost, ConfigError
+from core.errors import ChannelError, ClaimLost, ConfigError, FileTooLarge
 from core.outgoing import File, OutgoingMessage, Suggestion
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
@@ -20,6 +22,9 @@ from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import ChatKey, Incoming, Invitation, Localized, MemoryItem
 from core.workers.port import Worker, check_claim
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 _ROUNDING = 1e-9  # of a refill
 
@@ -385,3 +390,72 @@ async def _here(answered: Awaitable[None]) -> bool:
     except ClaimLost:
         return False
     return True
+
+
+# --- files and requests over HTTP ---
+
+_TIMEOUT_S: Final = 60.0
+_CHUNK_BYTES: Final = 1 << 16
+_OK: Final = 200
+
+
+class NotHandedOut(ChannelError):
+    """The server answered with another status than that the file follows."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the file cannot be fetched: status {status}")
+        self.status = status
+
+
+async def download(address: str, max_bytes: int, into: BinaryIO) -> None:
+    """Write into a file what lies at an address, a piece at a time. No error tells the address, which may hold a token.
+
+    Raises:
+        FileTooLarge: it is larger than that; a part of it may be written.
+        NotHandedOut: the server refuses it.
+        ChannelError: it cannot be fetched.
+    """
+    import aiohttp
+
+    try:
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        async with (
+            aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+            session.get(address, allow_redirects=False) as response,
+        ):
+            if response.status != _OK:
+                raise NotHandedOut(response.status)
+            left = max_bytes
+            async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0 or (response.content_length or 0) > max_bytes:
+                    raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
+                into.write(chunk)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise ChannelError(f"the file cannot be fetched: {type(error).__name__}") from None
+
+
+_PATIENCE_S: Final = 5.0
+
+
+@asynccontextmanager
+async def listening(
+    app: web.Application, host: str, port: int, *, setting: str, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[None]:
+    """Answer requests at that address while the context is entered; leaving it waits 5 s for those under way.
+
+    Raises:
+        ConfigError: it cannot be listened on; `setting` is what named the port.
+    """
+    from aiohttp import web  # only who listens loads a web server
+
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_PATIENCE_S)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, host, port, ssl_context=tls).start()
+        except OSError as error:
+            raise ConfigError(setting, f"cannot listen on {host}:{port} ({error.strerror}); choose another") from None
+        yield
+    finally:
+        await runner.cleanup()

@@ -30,7 +30,7 @@ BENCHES = {
 """Modules of this package that have a `main()`, and what each measures."""
 
 
-APART: Final = {"eval": "bench.eval.main", "proof": "bench.proof.main"}
+APART: Final = {"eval": "bench.eval", "proof": "bench.proof.main"}
 """What is not among everything."""
 
 _OPTIONS: Final = {"changes", "chat", "limited", "recall", "times"}

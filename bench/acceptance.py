@@ -19,8 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.fillers import padding
-from bench.recall_data import Held, Life, Question, read
+from bench.recall_data import Held, Life, Question, padding, read
 from bench.table import show
 from core.clock import SystemClock
 from core.memory import search
@@ -156,7 +155,7 @@ async def found(folder: Path, embedder: Embedder) -> list[Found]:
         ids: dict[str, frozenset[str]] = {}
         for size in SIZES:
             drafts = [MemoryDraft(MemoryKind.TEXT, held.text, held.bindings or (held.text[:200],)) for held in told]
-            vectors = await memory.embed([text for draft in drafts for text in memory.phrases_of(draft)])
+            vectors = await memory.embed_drafts(drafts)
             for draft in drafts:
                 [item] = await memory.add([draft], vectors)
                 ids.setdefault(item.id, next(held.ids for held in told if held.text == draft.content))

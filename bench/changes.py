@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import table
-from bench.fillers import notes
+from bench.recall_data import notes
 from core.library import open_memory
 from core.limited import LimitedMind
 from core.memory.relation import Relation
@@ -170,7 +170,7 @@ async def hops(bots: Bots, life: Mapping[str, Any]) -> list[tuple[str, str, str]
     async with bots.told(life["told"]) as chat:
         memory = chat.house.memories.of(ANA)
         drafts = [MemoryDraft(MemoryKind.TEXT, each, bindings(each)) for each in others]
-        await memory.add(drafts, await memory.embed([text for each in drafts for text in memory.phrases_of(each)]))
+        await memory.add(drafts)
         for question, answer in life["asked"]:
             told = (await chat.say(Said(question, _TALK, 60))).first
             is_said = any(flat(answer) in flat(each) and flat(each) in flat(told) for each in life["told"])

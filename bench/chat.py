@@ -19,8 +19,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from bench.model_server import FIRST_TOKEN_S, PACED, SECOND, SECOND_S, TOKENS_A_S, serving, tokens
-from bench.sensible_model import HELLO, LONG, SCENARIOS, TOLD
+from bench.model_server import (
+    FIRST_TOKEN_S,
+    HELLO,
+    LONG,
+    PACED,
+    SCENARIOS,
+    SECOND,
+    SECOND_S,
+    TOKENS_A_S,
+    TOLD,
+    serving,
+    tokens,
+)
 from bench.table import show
 from bot.settings.settings import load
 from core.clock import SystemClock
@@ -36,10 +47,10 @@ from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT as DISCORD_BOT
 from tests.fakes.discord_world import BOT_ID, LOADING, OWNER_ID
 from tests.fakes.discord_world import Person as Member
-from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN as TELEGRAM_TOKEN
 from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Limits as TelegramLimits
 
 QUIET_S: Final = 6.0
 """What has not happened for so long does not happen any more: longer than any interval between two edits."""

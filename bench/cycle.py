@@ -15,8 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.model_server import PACED, Counted, calls_since, serving
-from bench.sensible_model import SCENARIOS, Scenario, talk
+from bench.model_server import PACED, SCENARIOS, Counted, Scenario, calls_since, serving, talk
 from bench.table import show
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
@@ -25,7 +24,7 @@ from core.errors import ChannelBusy
 from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Incoming, MemoryDraft, MemoryKind, Modal, UserKey
 from tests.fakes.channel import RecordingChannel
-from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_wire import Limits
 
 REPEATS: Final = 3
 CYCLES: Final = ("stepwise", "single")
@@ -153,7 +152,7 @@ async def conversations(
 async def _remember(app: App, person: UserKey) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, content, bindings) for content, bindings in KNOWN.items()]
     memory = app.features.memories.of(person)
-    await memory.add(drafts, await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)]))
+    await memory.add(drafts)
 
 
 # --- tables ---

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.process import rss_mib
+from bench.start import rss_mib
 from bench.table import show
 from core.clock import SystemClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN

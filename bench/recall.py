@@ -2,7 +2,7 @@
 
 --data PATH        a file of lives or of talks (bench/recall_data.py tells the forms) instead of this project's sets
 --bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
---sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
+--sizes N,N        memories a person: those of the life, padded (bench/recall_data.py) or chosen; 20,200,1000,5000
 
 All goes through the door of the house: people save, and search, in a real database with the real embedder. R@1: the
 first memory is right; R@5 and R@10: the share of the right ids among the first 5 and 10; MRR: one over the place of the
@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bench.fillers import padding
-from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
+from bench.recall_data import ADVERSARIAL, Held, Life, Question, padding, read
 from bench.table import show
 from core.clock import SystemClock
 from core.library import new_search
@@ -95,8 +94,7 @@ class Person:
         drafts = [MemoryDraft(MemoryKind.TEXT, held.text, self._bindings(held)) for held in told]
         for start in range(0, len(drafts), at_once):
             few = drafts[start : start + at_once]
-            vectors = await self.memory.embed([text for draft in few for text in self.memory.phrases_of(draft)])
-            resolved = await self.memory.save(few, vectors)
+            resolved = await self.memory.save(few)
             saved = {_words(each.item.content): each.item.id for each in resolved}
             replaced = [each.item.id for each in resolved if each.relation is Relation.REPLACES]
             self._ids.update(dict.fromkeys(replaced, frozenset()))
@@ -106,8 +104,7 @@ class Person:
 
     async def search(self, question: str, limit: int = DEPTH) -> Sequence[MemoryHit]:
         """Return what is found, the best first, however unlikely."""
-        vectors = await self.memory.embed_queries([question])
-        return await self.memory.search([question], vectors, limit=limit, floor=0.0, past=asks_past(question))
+        return await self.memory.search([question], limit=limit, floor=0.0, past=asks_past(question))
 
     async def answer(self, question: Question) -> Answer:
         """Ask."""

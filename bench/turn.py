@@ -122,7 +122,7 @@ async def store_turn(database: Database, asked: Incoming) -> None:
     await history.append(thread.id, said, [Transition(turn, TurnState.PENDING, asked.at)])
     await history.tail(thread.id, READ)
     await history.summary(thread.id)
-    await history.search([asked.user], asked.text, limit=3)
+    await history.search([asked.user], [asked.text], limit=3)
     await inbox.put_posted(asked, ["m"])
     answer = replace(said, role=MessageRole.ASSISTANT, content=ANSWER, source_id="", basis=Basis({"m1": 0.9}))
     await history.append(thread.id, answer, [Transition(turn, TurnState.COMPLETED, asked.at)])

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, closing
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import astuple
 from datetime import timedelta
 from functools import partial
@@ -23,10 +23,10 @@ from bot.models.health import ModelHealth
 from bot.models.hot import prove
 from bot.models.metering import Meter, Prices, prices_of
 from bot.models.presets import PROVIDERS, Mode
-from bot.platforms import PLATFORMS, Platform, about
+from bot.platforms import PLATFORMS, about
 from bot.program import EXTRAS, OCR, is_installed
 from bot.run import origins
-from bot.sealing import key_path, sealing_of
+from bot.sealing import key_path, reading, sealing_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings, unknown_settings
 from bot.status_file import status_of
@@ -51,21 +51,18 @@ from core.features.ledger.calls import ModelCall
 from core.library import new_index
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
-from core.sealing.port import Sealing
 from core.storage.database import Row
 from core.storage.files import files_named
-from core.storage.move import FilesListed, in_folder, in_table, judged
+from core.storage.move import in_folder, in_table, judged
 from core.storage.sqlite import is_to_be_marked
-from core.storage.sqlite_backup import is_lost, open_to_read
+from core.storage.sqlite_backup import is_lost
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import inspect
-from core.types import UserKey
 
 Document: TypeAlias = dict[str, Any]
 
-FilesNamed: TypeAlias = Mapping[UserKey, frozenset[str]]
-
 PROBE = "elefante"
+_NEXT_LINE: Final = "\n      "
 _NEW: Final = "new"  # key file
 _SWEPT_WITHIN: Final = timedelta(hours=1)
 """After the time to undo, what nothing names may still be there for so long."""
@@ -83,10 +80,10 @@ async def check(settings: Settings) -> Document:
     """
     findings = [
         await _tried("settings", partial(_folder, settings)),
-        *(_finding("settings", sentence) | {"warning": True} for sentence in unknown_settings()),
+        *_unknown(),
         await _tried("storage", partial(asyncio.to_thread, _storage, settings)),
+        await _tried("sealing", partial(asyncio.to_thread, _sealing, settings)),
     ]
-    findings.append(await _tried("sealing", partial(asyncio.to_thread, _sealing, settings)))
     if all(each["ok"] for each in findings) and not settings.in_memory:
         findings.append(await _tried("files", partial(_files, settings)))
     try:
@@ -98,18 +95,46 @@ async def check(settings: Settings) -> Document:
             findings.append(_finding("extras", told_extras(settings)))
     except BotError as error:
         findings.append(_finding("start", str(error), ok=False))
-    return {"ok": all(finding["ok"] for finding in findings), "findings": findings}
+    return _report(findings)
 
 
-async def _tried(name: str, probe: Callable[[], Awaitable[str]]) -> Document:
+async def examine(settings: Settings) -> Document:
+    """Say where the settings come from, ask each platform that has a token who the bot is, then run `doctor`."""
+    platforms = {name: platform for name, platform in PLATFORMS.items() if platform.enabled(settings)}
+    prices = prices_of(settings)
+    report = await doctor(settings, prices)
+    findings = [_finding("settings", *origins(settings)), *_unknown()]
+    if settings.engine == "postgres":  # a file is read whole by `check`
+        findings.append(await _tried("storage", partial(asyncio.to_thread, _storage, settings)))
+    findings.append(await _tried("sealing", partial(asyncio.to_thread, _sealing, settings)))
+    findings += await _running(settings)
+    findings += [
+        await _tried("platform", partial(about, platform, settings), model=name) for name, platform in platforms.items()
+    ]
+    findings += [*report["findings"], _finding("extras", told_extras(settings)), *_unpriced(settings, prices)]
+    return report | _report(findings)
+
+
+def _report(findings: Sequence[Document]) -> Document:
+    return {"ok": all(finding["ok"] for finding in findings), "findings": list(findings)}
+
+
+def _finding(name: str, *lines: str, ok: bool = True, **more: Any) -> Document:
+    """Return what was found of a part: `ok`, `detail`, and maybe `model` (which one), `advice`, or that it warns."""
+    return {"name": name, "ok": ok, "detail": _NEXT_LINE.join(lines), **more}
+
+
+async def _tried(name: str, probe: Callable[[], Awaitable[str | list[str]]], **more: Any) -> Document:
     try:
-        return _finding(name, await probe())
+        found = await probe()
     except (BotError, ImportError) as error:
-        return _finding(name, str(error), ok=False)
+        return _finding(name, str(error), ok=False, **more)
+    return _finding(name, *([found] if isinstance(found, str) else found), **more)
 
 
-def _finding(name: str, detail: str, *, ok: bool = True) -> Document:
-    return {"name": name, "ok": ok, "detail": detail}
+def _unknown() -> list[Document]:
+    """Return a warning for each name that seems to be a setting and is none."""
+    return [_finding("settings", sentence, warning=True) for sentence in unknown_settings()]
 
 
 async def _folder(settings: Settings) -> str:
@@ -188,10 +213,16 @@ async def _files(settings: Settings) -> str:
     Raises:
         StorageError: some are missing.
     """
+    if settings.engine == "sqlite" and _is_older(settings):
+        return "files that people have kept: 0"  # nothing of them is known yet
     before = SystemClock().now() - timedelta(seconds=settings.memory_undo_s) - _SWEPT_WITHIN
-    with sealing_of(settings, makes=False) as sealing:
-        there = _in_postgres if settings.engine == "postgres" else _in_folder
-        named, listed = await there(settings, sealing)
+    with sealing_of(settings, makes=False) as sealing, reading(settings) as rows:
+
+        async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
+            return list(rows(sql, values))
+
+        named = await files_named(rows_of, sealing)
+        listed = in_folder(settings.files_folder) if settings.engine == "sqlite" else in_table(rows)
         missing, strays = judged(named, listed, before, sealing)
     if missing:
         raise StorageError(
@@ -202,28 +233,8 @@ async def _files(settings: Settings) -> str:
     return f"{said}; {strays} of them nothing names: the bot removes these" if strays else said
 
 
-async def _in_folder(settings: Settings, sealing: Sealing) -> tuple[FilesNamed, FilesListed]:
-    if is_lost(settings.database_path) or inspect(settings.database_path).version < len(MIGRATIONS):
-        return {}, {}  # nothing of them is known yet
-    with closing(open_to_read(settings.database_path)) as connection:
-
-        async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
-            return connection.execute(sql, values).fetchall()
-
-        return await files_named(rows_of, sealing), in_folder(settings.files_folder)
-
-
-async def _in_postgres(settings: Settings, sealing: Sealing) -> tuple[FilesNamed, FilesListed]:
-    from core.storage.move_postgres import postgres_reader  # this loads psycopg
-
-    with postgres_reader(settings.storage_url.get_secret_value()) as source:
-        if source is None:
-            return {}, {}
-
-        async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
-            return list(source.stream(sql, values))
-
-        return await files_named(rows_of, sealing), in_table(source)
+def _is_older(settings: Settings) -> bool:
+    return is_lost(settings.database_path) or inspect(settings.database_path).version < len(MIGRATIONS)
 
 
 async def _embedder(app: App) -> str:
@@ -271,70 +282,6 @@ def _sees(settings: ModelSettings) -> bool:
     return PROVIDERS[name.provider].pictures if settings.model_pictures is None else settings.model_pictures
 
 
-def render_check(document: Document) -> str:
-    """Return the findings, one a line."""
-    return "\n".join(f"{'ok  ' if f['ok'] else 'FAIL'}  {f['name']:<9} {f['detail']}" for f in document["findings"])
-
-
-async def examine(settings: Settings) -> Document:
-    """Say where the settings come from, ask each platform that has a token who the bot is, then run `doctor`."""
-    platforms = [
-        await _introduced(name, platform, settings)
-        for name, platform in PLATFORMS.items()
-        if platform.enabled(settings)
-    ]
-    prices = prices_of(settings)
-    report = await doctor(settings, prices)
-    stored = [_stored(settings)] if settings.engine == "postgres" else []  # a file is read whole by `check`
-    findings = [
-        *_settings(settings),
-        *stored,
-        _sealed(settings),
-        *await _running(settings),
-        *platforms,
-        *report["findings"],
-        {"mode": "extras", "ok": True, "said": told_extras(settings)},
-        *_unpriced(settings, prices),
-    ]
-    return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
-
-
-def _settings(settings: Settings) -> list[Document]:
-    """Return where things lie, and for each name that seems to be a setting and is none, a warning."""
-    here: Document = {"mode": "settings", "ok": True, "said": "\n      ".join(origins(settings))}
-    unknown = unknown_settings()
-    return [here, *({"mode": "settings", "ok": True, "warning": True, "said": sentence} for sentence in unknown)]
-
-
-def _unpriced(settings: Settings, prices: Prices) -> list[Document]:
-    """Return a warning for each model without a known price, if a limit in money is set."""
-    if not any(limit.is_cost for limits in astuple(settings.quotas()) for limit in limits):
-        return []
-    names = dict.fromkeys(name for mode in Mode for name in settings.chain(mode) if name.provider != LIMITED)
-    warning = {"mode": "price", "ok": True, "warning": True, "said": UNPRICED}
-    return [warning | {"model": str(name)} for name in names if prices.of(str(name)) is None]
-
-
-def _stored(settings: Settings) -> Document:
-    """Return whether the storage can be used."""
-    return _looked("storage", _storage, settings)
-
-
-def _sealed(settings: Settings) -> Document:
-    """Return whether what is stored is sealed, and can be opened."""
-    return _looked("sealing", _sealing, settings)
-
-
-def _looked(mode: str, look: Callable[[Settings], str], settings: Settings) -> Document:
-    finding: Document = {"mode": mode}
-    try:
-        return finding | {"ok": True, "said": look(settings)}
-    except ConfigError as error:
-        return finding | {"ok": False, "said": error.setting, "advice": error.advice}
-    except BotError as error:
-        return finding | {"ok": False, "said": str(error), "advice": "elefante check looks again"}
-
-
 async def _running(settings: Settings) -> list[Document]:
     """Return what is not well with the bot that runs with these settings; nothing if none runs."""
     if settings.in_memory:
@@ -345,20 +292,19 @@ async def _running(settings: Settings) -> list[Document]:
         return []
     if found["state"] not in {"running", "silent"}:
         return []
-    finding: Document = {"mode": "running", "ok": False}
     return [
-        finding | {"model": each["about"] or "elefante run", "said": each["said"], "advice": each["advice"]}
+        _finding("running", each["said"], ok=False, model=each["about"] or "elefante run", advice=each["advice"])
         for each in found["problems"]
-    ] or [finding | {"ok": True, "said": "`elefante run` is well"}]
+    ] or [_finding("running", "`elefante run` is well")]
 
 
-async def _introduced(name: str, platform: Platform, settings: Settings) -> Document:
-    finding: Document = {"mode": "platform", "model": name}
-    try:
-        lines = await about(platform, settings)
-    except ConfigError as error:
-        return finding | {"ok": False, "said": error.setting, "advice": error.advice}
-    return finding | {"ok": True, "said": "\n      ".join(lines)}
+def _unpriced(settings: Settings, prices: Prices) -> list[Document]:
+    """Return a warning for each model without a known price, if a limit in money is set."""
+    if not any(limit.is_cost for limits in astuple(settings.quotas()) for limit in limits):
+        return []
+    names = dict.fromkeys(name for mode in Mode for name in settings.chain(mode) if name.provider != LIMITED)
+    unknown = [str(name) for name in names if prices.of(str(name)) is None]
+    return [_finding("price", UNPRICED, warning=True, model=name) for name in unknown]
 
 
 async def doctor(settings: ModelSettings, prices: Prices | None = None) -> Document:
@@ -369,9 +315,7 @@ async def doctor(settings: ModelSettings, prices: Prices | None = None) -> Docum
     asked = ((mode, name) for mode in Mode for name in settings.chain(mode))
     findings = await ask_models(settings, asked, prices)
     findings.append(await _embedded(settings, SystemClock()))
-    return {
-        "ok": all(finding["ok"] for finding in findings),
-        "findings": findings,
+    return _report(findings) | {
         "cost_usd": sum(finding.get("cost_usd") or 0.0 for finding in findings),
         "prices_of": prices_of(settings).date,
     }
@@ -382,7 +326,7 @@ async def ask_models(
 ) -> list[Document]:
     """Ask models one tiny question each, of the kind that the mode asks, and return a finding for each.
 
-    That of a model that did not answer has `error` (the class of core.errors), `said` and `advice`.
+    That of a model that did not answer has `error` (the class of core.errors) and `advice`.
     """
     clock = SystemClock()
     calls: list[ModelCall] = []
@@ -405,47 +349,46 @@ async def ask_models(
             finding = await _asked(mode, settings, name, link.model, calls)
             if mode is Mode.CHAT and finding["ok"] and name.provider != LIMITED:
                 finding["form"] = chains.form(name)
-            findings.append({"mode": mode.value, "model": str(name)} | finding)
+            findings.append(finding)
     return findings
 
 
 async def _asked(
     mode: Mode, settings: ModelSettings, name: ModelName, model: ChatModel, calls: list[ModelCall]
 ) -> Document:
+    found = partial(_finding, mode.value, model=str(name))
     if name.provider == LIMITED:
-        return {"ok": True, "said": "no language model: limited mode"}
+        return found("no language model: limited mode")
     try:
         said = await prove(mode, model, SystemClock())
     except ProviderError as error:
-        return _failed(error, settings, name)
+        return _failed(mode.value, error, settings, name)
     costs = [call.cost_usd for call in calls]  # there are several calls if a bad answer was retried
-    return {
-        "ok": True,
-        "said": said,
-        "total_ms": round(sum(call.duration_s for call in calls) * 1000),
-        "cost_usd": None if None in costs else float(sum(cost or 0 for cost in costs)),
-    }
+    return found(
+        said,
+        total_ms=round(sum(call.duration_s for call in calls) * 1000),
+        cost_usd=None if None in costs else float(sum(cost or 0 for cost in costs)),
+    )
 
 
-def _failed(error: ProviderError, settings: ModelSettings, name: ModelName) -> Document:
+def _failed(mode: str, error: ProviderError, settings: ModelSettings, name: ModelName) -> Document:
     """Return the finding of a failure. It says nothing of the model's name, which is shown beside it."""
-    said = str(error).removeprefix(f"{name} ")
-    return {"ok": False, "error": type(error).__name__, "said": said, "advice": _advice(error, settings, name)}
+    said, kind = str(error).removeprefix(f"{name} "), type(error).__name__
+    return _finding(mode, said, ok=False, model=str(name), error=kind, advice=_advice(error, settings, name))
 
 
 async def _embedded(settings: ModelSettings, clock: Clock) -> Document:
     name, _ = settings.embedding()
     embedder = build_embedder(settings)
     started_s = clock.monotonic()
-    found: Document = {"mode": "embedding", "model": str(name)}
     try:
         vectors = await embedder.embed([PROBE])
     except ProviderError as error:
-        return found | _failed(error, settings, name)
+        return _failed("embedding", error, settings, name)
     finally:
         await embedder.close()
     total_ms = round((clock.monotonic() - started_s) * 1000)
-    return found | {"ok": True, "said": f"a vector of {vectors.shape[1]}", "total_ms": total_ms}
+    return _finding("embedding", f"a vector of {vectors.shape[1]}", model=str(name), total_ms=total_ms)
 
 
 _ADVICE: Final[tuple[tuple[tuple[type[ProviderError], ...], str], ...]] = (
@@ -478,16 +421,16 @@ def _advice(error: ProviderError, settings: ModelSettings, name: ModelName) -> s
 
 def render(document: Document) -> str:
     """Return the findings, one a line, each failure with its next step."""
-    lines = []
+    width, lines = max(len(finding["name"]) for finding in document["findings"]), []
     for finding in document["findings"]:
         mark = "warn" if "warning" in finding else "ok  " if finding["ok"] else "FAIL"
         about_what = f"{finding['model']}: " if "model" in finding else ""
-        lines.append(f"{mark}  {finding['mode']:<15} {about_what}{finding['said']}")
+        lines.append(f"{mark}  {finding['name']:<{width}}  {about_what}{finding['detail']}")
         if "total_ms" in finding:
             lines[-1] += f" ({'; '.join(filter(None, (finding.get('form'), _took(finding))))})"
-        if not finding["ok"] and finding["advice"]:
+        if finding.get("advice"):
             lines.append(f"      -> {finding['advice']}")
-    if document["cost_usd"]:
+    if document.get("cost_usd"):
         lines.append(f"Cost: about US$ {document['cost_usd']:.6f} by the prices of {document['prices_of']}.")
     return "\n".join(lines)
 

@@ -27,8 +27,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from adapters.running import Wrote
-from adapters.serving import listening
+from adapters.running import Wrote, listening
 from core.errors import StorageError
 from core.features.admin.machine import Link, PlatformState
 from core.features.ledger.calls import ModelCall

@@ -130,7 +130,7 @@ async def _telegram(start: Start) -> None:
         return
 
     async def staff() -> list[int]:
-        people = [person.user for person in await app.features.access.people() if person.role in STAFF]
+        people = [person.user for person in await app.features.access.people.all() if person.role in STAFF]
         return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
 
     app.features.decider.on(DecisionKind.ROLE, lambda _name, _value: changed.set())

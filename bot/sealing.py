@@ -8,11 +8,11 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from bot.archive import given_settings
 from bot.settings.env_file import env_path
@@ -21,13 +21,14 @@ from core.errors import ConfigError, StorageError, WrongKey
 from core.features.transfer.files import locked
 from core.sealing.port import PLAIN, Sealing
 from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
-from core.storage import convert_files, convert_sqlite
-from core.storage.convert import Conversion
+from core.storage import convert_sqlite
+from core.storage.convert import Conversion, are_files_unfinished, convert_files, finish_files
+from core.storage.database import Row
 from core.storage.files import owner_name
 from core.storage.kept import Mark
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
-from core.storage.sqlite_backup import open_to_read, seal_mark_of, settle, unwritten
+from core.storage.sqlite_backup import is_lost, open_to_read, seal_mark_of, settle, unwritten
 from core.storage.sqlite_schema import translated
 from core.types import UserKey
 
@@ -47,6 +48,9 @@ _SECRETS: Final = Path("/run/secrets")
 _AS_VALUE: Final = "MEMORY_KEY"
 _MAX_BYTES: Final = 1 << 10
 _ENCODED_CHARS: Final = 44
+
+Rows: TypeAlias = Callable[..., Iterable[Row]]
+"""Yields the rows of a query with its values."""
 
 
 def key_path(settings: Settings) -> Path | None:
@@ -213,6 +217,26 @@ def mark_of(settings: Settings) -> Mark | None:
     return seal_mark_of(settings.database_path)
 
 
+@contextmanager
+def reading(settings: Settings) -> Iterator[Rows]:
+    """Give what yields the rows of a query over what is committed, whether the bot runs or not."""
+    if settings.engine == "postgres":
+        from core.storage.move_postgres import postgres_reader  # this loads psycopg
+
+        with postgres_reader(settings.storage_url.get_secret_value()) as source:
+            yield _nothing if source is None else source.stream
+        return
+    if is_lost(settings.database_path):
+        yield _nothing
+        return
+    with translated(), closing(open_to_read(settings.database_path)) as connection:
+        yield connection.execute
+
+
+def _nothing(*_: object) -> Iterable[Row]:
+    return ()
+
+
 def check_opens(settings: Settings, database: Path) -> None:
     """Return if the database of a backup opens with these settings, or is not sealed.
 
@@ -306,7 +330,7 @@ def _in_a_new_file(settings: Settings, conversion: Conversion, progress: Progres
 
     def with_files() -> None:
         nonlocal files
-        files = convert_files.convert_files(folder, owners, conversion.sealing, opens=conversion.opens)
+        files = convert_files(folder, owners, conversion.sealing, opens=conversion.opens)
 
     rows = convert_sqlite.convert(path, conversion, progress, backups=settings.backups_folder, before_switch=with_files)
     return rows, files
@@ -319,7 +343,7 @@ def finish_conversion(settings: Settings) -> None:
         StorageError: it cannot be done.
     """
     path, folder = settings.database_path, settings.files_folder
-    if settings.engine == "sqlite" and (convert_sqlite.is_unfinished(path) or convert_files.is_unfinished(folder)):
+    if settings.engine == "sqlite" and (convert_sqlite.is_unfinished(path) or are_files_unfinished(folder)):
         with _locked(settings.data_dir):
             _finish(settings)
 
@@ -343,7 +367,7 @@ def _finish(settings: Settings) -> None:
     path, folder = settings.database_path, settings.files_folder
     convert_sqlite.finish(path)
     try:
-        convert_files.finish_files(folder, is_sealed=seal_mark_of(path) is not None)
+        finish_files(folder, is_sealed=seal_mark_of(path) is not None)
     except OSError as error:
         raise unwritten(folder, error) from error
 

@@ -157,25 +157,27 @@ def committed(steps: Iterable[Step]) -> Mapping[Written, int]:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
-    """An action as data, for limited mode."""
+    """What prompts, limited mode and the steps of a turn know of an action."""
 
     name: str
-    task: Task | None = None
-    """What it asks a model for; None: nothing of its own."""
+    """What a model answers to choose it."""
 
-    cues: Cues = field(default_factory=dict, hash=False)
-    """Phrases that ask for it."""
+    task: Task | None = field(default=None, kw_only=True)
+    """What it asks a model for, by which limited mode chooses it; None: nothing of its own."""
 
-    reads: ArgumentsReader | None = None
-    """Reads its arguments off a message that asks for it."""
+    cues: Cues = field(default_factory=dict, hash=False, kw_only=True)
+    """Phrases in the person's message by which limited mode chooses it otherwise."""
 
-    writes: Written | None = None
-    """What it changes."""
+    reads: ArgumentsReader | None = field(default=None, kw_only=True)
+    """Reads its arguments off a message that asks for it, for limited mode."""
 
-    status: Localized | None = field(default=None, hash=False)
+    writes: Written | None = field(default=None, kw_only=True)
+    """The kind of change that it makes, or its effect besides."""
+
+    status: Localized | None = field(default=None, hash=False, kw_only=True)
     """What people are shown while it runs."""
 
-    off: Localized | None = field(default=None, hash=False)
+    off: Localized | None = field(default=None, hash=False, kw_only=True)
     """Says why it may not run, to who asks for it; None: it may."""
 
     @property
@@ -253,7 +255,10 @@ class PromptContext:
     """What can be done with recordings and pictures."""
 
     threads: int = 1
-    """How many threads the person has begun anywhere, with this one; 1 for a prompt that a model reads."""
+    """How many threads the person has begun anywhere, with this one.
+
+    1 for a prompt that a model reads, and where an earlier answer is shown: then nobody asks.
+    """
 
 
 @dataclass(frozen=True, slots=True)

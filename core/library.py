@@ -81,7 +81,7 @@ class PersonMemories:
             StorageError: it could not be saved.
         """
         draft, memory = _draft(text, bindings), await self._open()
-        [saved] = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
+        [saved] = await memory.save([draft])
         return _saved(saved.item)
 
     async def search(self, query: str, *, limit: int = 8) -> list[SavedMemory]:
@@ -110,8 +110,7 @@ class PersonMemories:
         memory = await self._open()
         for item in await memory.get([memory_id]):
             draft = _draft(text, bindings or _given(item))
-            vectors = await memory.embed(memory.phrases_of(draft))
-            changed = await memory.update(memory_id, content=draft.content, bindings=draft.bindings, vectors=vectors)
+            changed = await memory.update(memory_id, content=draft.content, bindings=draft.bindings)
             return None if changed is None else _saved(changed)
         return None
 

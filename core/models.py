@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import StrEnum
@@ -145,16 +145,30 @@ async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
         "required": ["action"],
         "additionalProperties": False,
     }
-    prompt = replace(prompt, schema=schema)
     known = {name.casefold(): name for name in names}
-    for attempt in (1, 2):
-        reply = await complete(model, prompt)
+
+    def read(reply: Reply) -> str:
         said = {known[word.casefold()] for word in _NAME.findall(reply.text) if word.casefold() in known}
-        if len(said) == 1 and not reply.is_cut:
-            return said.pop()
-        if attempt == 1:
-            prompt = _again(prompt, reply.text, f"Answer with exactly one of these names: {', '.join(names)}.")
-    raise BadReply(f"{model.name} named no action")
+        if len(said) != 1 or reply.is_cut:
+            raise ValueError(f"Answer with exactly one of these names: {', '.join(names)}.")
+        return said.pop()
+
+    return await _read_twice(model, replace(prompt, schema=schema), read)
+
+
+async def _read_twice(model: ChatModel, prompt: Prompt, read: Callable[[Reply], Shape]) -> Shape:
+    """Return what is read in the answer; ask once more, with the complaint, after one that raises ValueError."""
+    reply = await complete(model, prompt)
+    try:
+        return read(reply)
+    except ValueError as error:
+        said = PromptTurn(MessageRole.ASSISTANT, reply.text or "(nothing)")
+        prompt = replace(prompt, turns=(*prompt.turns, said, PromptTurn(MessageRole.USER, str(error))))
+    reply = await complete(model, prompt)
+    try:
+        return read(reply)
+    except ValueError as error:
+        raise BadReply(f"{model.name} did not answer as asked: {error}") from None
 
 
 def adapter_of(shape: type[Shape]) -> TypeAdapter[Shape]:
@@ -174,21 +188,22 @@ async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> S
         BadReply: it did not fit, twice.
         ProviderError: the model failed.
     """
-    prompt = replace(prompt, schema=schema_of(shape))
-    problem = ""
-    for attempt in (1, 2):
-        reply = await complete(model, prompt)
+
+    def read(reply: Reply) -> Shape:
         try:
             return adapter_of(shape).validate_python(_parse(reply.text, shape))
         except ValidationError as error:
-            problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+            problem = problems_of(error)
         except ValueError:
             problem = "this is not JSON" if reply.stop is not Stop.LENGTH else "the JSON was cut off: answer shorter"
-        if attempt == 1:
-            prompt = _again(
-                prompt, reply.text, f"That did not fit the schema ({problem}). Answer again, only the JSON."
-            )
-    raise BadReply(f"{model.name} did not answer as {shape.__name__}: {problem}")
+        raise ValueError(f"That did not fit the schema ({problem}). Answer again, only the JSON.")
+
+    return await _read_twice(model, replace(prompt, schema=schema_of(shape)), read)
+
+
+def problems_of(error: ValidationError) -> str:
+    """Return where a value does not fit and why, without the value, as a model is told."""
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
 
 
 NOT_BRIEF: Final[Any] = Field(json_schema_extra={"brief": False})
@@ -263,12 +278,3 @@ def parsed(value: Any, shape: type[Any]) -> object:
     if len(needed) != 1 or (isinstance(value, dict) and needed[0] in value):
         return cast("object", value)
     return {needed[0]: value if isinstance(value, list) else [value]}
-
-
-def _again(prompt: Prompt, answer: str, complaint: str) -> Prompt:
-    turns = (
-        *prompt.turns,
-        PromptTurn(MessageRole.ASSISTANT, answer or "(nothing)"),
-        PromptTurn(MessageRole.USER, complaint),
-    )
-    return replace(prompt, turns=turns)

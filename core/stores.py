@@ -258,18 +258,19 @@ class HistoryStore(Threads, ToldMemories, Protocol):
     async def search(
         self,
         users: Sequence[UserKey],
-        query: str,
+        queries: Sequence[str],
         *,
         limit: int,
         room: str = "",
         said: Span | None = None,
         skip: Collection[int] = (),
-    ) -> Sequence[Quoted]:
-        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first.
+    ) -> Sequence[Sequence[Quoted]]:
+        """Return, for each query, up to `limit` past messages of these accounts, and answers to them, the best first.
 
-        What has no words any more, and what was said off the record, is not found; what is withheld is, and the
-        caller's to leave out. With a `room`, only what was said there. `said` is when; messages whose ids are in `skip`
-        are left out. What was stored by an older version, or restored, is found by and by: each search indexes some.
+        They are found by their words. What has no words any more, and what was said off the record, is not found; what
+        is withheld is, and the caller's to leave out. With a `room`, only what was said there. `said` is when; messages
+        whose ids are in `skip` are left out. What was stored by an older version, or restored, is found by and by: each
+        search indexes some.
         """
 
     async def beside(self, conversation: ConversationKey, limit: int, *, source_id: str = "") -> Sequence[Exchange]:
@@ -636,8 +637,8 @@ class SearchRequest:
 class Fresh:
     """What an index lacks.
 
-    `removed` tells that it may hold what is gone, and has to be compared with `embedded`. `partial`: some of the new
-    phrases have no vector.
+    `embedded` are all phrases that have a vector, where it may hold what is gone, or lack what is older; else None.
+    `partial`: some of these, or of the new phrases alone, have no vector.
     """
 
     version: int
@@ -645,6 +646,7 @@ class Fresh:
     vectors: Vectors
     removed: int
     partial: bool
+    embedded: frozenset[int] | None = None
 
 
 class PhraseStore(Protocol):
@@ -677,10 +679,11 @@ class PhraseStore(Protocol):
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories, by whatever process."""
 
-    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+    async def fresh(self, owner: UserKey, space: str, after: int, removed: int | None = None) -> Fresh:
         """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.
 
-        `removed` counts what was ever removed, or embedded later than it was stored.
+        `removed` counts what was ever removed, or embedded later than it was stored: where it is another number than
+        that given, `Fresh.embedded` is told, too.
         """
 
     async def vectors(
@@ -690,9 +693,6 @@ class PhraseStore(Protocol):
 
         All of them, or those of the `phrase_ids`.
         """
-
-    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
-        """Return the ids of every phrase embedded in that space."""
 
     async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
         """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""

@@ -74,7 +74,7 @@ class Threads(Protocol):
     async def open_thread(
         self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
     ) -> Thread:
-        """Return the conversation's one active thread, created with that metadata if there is none."""
+        """Return the conversation's one active thread, with its totals; created with that metadata if there is none."""
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
         """Set a thread's status and return it; None for an unknown id.

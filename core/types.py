@@ -504,6 +504,10 @@ class Thread:
     metadata: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
     """The platform (`origin`) and the version of the program (`version`) that began it."""
 
+    messages: int = field(default=0, compare=False)
+    tokens: int = field(default=0, compare=False)
+    """How many messages it had when it was opened, and their tokens."""
+
 
 # --- what is remembered ----------------------------------------------------------------------------------------------
 

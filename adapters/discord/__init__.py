@@ -8,15 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
+from adapters.discord.button import Forms
 from adapters.discord.config import DiscordConfig
-from adapters.discord.form import Forms
-from adapters.discord.gateway import Gateway
-from adapters.discord.identity import introduce, point_rest_at
+from adapters.discord.gateway import Gateway, introduce, point_rest_at
 from adapters.discord.interaction_handler import InteractionHandler
-from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from adapters.discord.read_back import TellUnread
 from adapters.discord.room import PLATFORM
+from adapters.discord.update_handler import UpdateHandler
 from adapters.running import Connected, Wrote, ignored, until
 from core.commands.menu import MenuEntry
 from core.ports import Clock, MessageHandler
@@ -66,7 +65,7 @@ async def run(
         for user_id, name in who.owners.items():
             await own(UserKey(PLATFORM, str(user_id)), name)
     bookmarks = Bookmarks(kept, clock)
-    api = DiscordApi(pacer, clock, waiting_reaction=config.waiting_reaction)
+    api = DiscordApi(pacer, clock, waiting_reaction=config.waiting_reaction, edit_interval_s=config.edit_interval_s)
     forms = Forms(clock)
     messages = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user, tell_unread=tell_unread)
     interactions = InteractionHandler(messages, api, forms, config, clock, menu=menu, me=who.user)

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, TypeVar
+from io import BytesIO
+from typing import Any, BinaryIO, Final, Literal, TypeVar
 
 import aiohttp
 import discord
 import yarl  # aiohttp's own
 
-from adapters.discord.attachment import Expired, fetched, message_in, renewed, uploads
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import GROWING, WHOLE, Pacer
 from adapters.discord.room import PLATFORM, Room, ids_in, room_of
-from adapters.running import REFUSED_S, Lately, named_on
+from adapters.running import REFUSED_S, Lately, NotHandedOut, content_of, download, named_on
 from core.errors import (
     BotError,
     ChannelBusy,
@@ -32,6 +32,7 @@ from core.errors import (
     ChannelUnclear,
     MessageLost,
 )
+from core.outgoing import File
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class Sent:
 class DiscordApi:
     """Writes through the client that is connected. Raises ChannelError only."""
 
-    def __init__(self, pacer: Pacer, clock: Clock, *, waiting_reaction: str = "") -> None:
+    def __init__(self, pacer: Pacer, clock: Clock, *, waiting_reaction: str = "", edit_interval_s: float = 0.0) -> None:
         self._client: discord.Client | None = None
         now_s = clock.monotonic
         self.threadless = Lately[int](now_s, REFUSED_S)  # channels where no thread can be opened
@@ -91,6 +92,8 @@ class DiscordApi:
         self._typeless = Lately[int](now_s, REFUSED_S)  # and where it cannot be shown that the bot is typing
         self._typed = Lately[int](now_s, TYPING_S)  # and where it was shown
         self._waiting_reaction = waiting_reaction
+        self.edit_interval_s = edit_interval_s
+        """The least time between two edits of an answer that grows."""
         self._pacer = pacer
         self._clock = clock
 
@@ -486,3 +489,66 @@ def _ours(error: discord.HTTPException) -> ChannelError:
     if error.code in _GONE:
         return ChannelGone(said)
     return (ChannelForbidden if error.status == _FORBIDDEN else ChannelError)(said)
+
+
+# --- files ---
+
+MAX_FILE_BYTES: Final = 10 * 1024 * 1024
+"""The limit, unless a server pays for more. Source: discord.com/developers/docs/reference#uploading-files."""
+
+_HOSTS: Final = ("https://cdn.discordapp.com", "https://media.discordapp.net")
+_EXPIRED: Final = (403, 404)
+
+
+def uploads(files: Sequence[File]) -> list[discord.File]:
+    """Open files to be attached; they are closed when they were sent.
+
+    Raises:
+        ChannelError: one is too large for Discord, or not there.
+    """
+    return [discord.File(BytesIO(content_of(file, MAX_FILE_BYTES)), filename=file.file_name) for file in files]
+
+
+class Expired(ChannelError):
+    """The address is not good any more."""
+
+
+def with_message(address: str, message: str) -> str:
+    """Return the address of a file together with the handle of the message that it came with, "" for none."""
+    return f"{address}#{message}" if message else address
+
+
+def message_in(address: str) -> str:
+    """Return the handle of the message that `with_message` put into an address; "" for none."""
+    return address.partition("#")[2]
+
+
+def renewed(address: str, message: discord.Message) -> str:
+    """Return the address of that file in a message that was just read, which has a new signature; "" if it is gone."""
+    files = [*message.attachments, *(file for one in message.message_snapshots for file in one.attachments)]
+    path = yarl.URL(address).path
+    return next((file.url for file in files if yarl.URL(file.url).path == path), "")
+
+
+async def fetched(address: str, max_bytes: int, into: BinaryIO, *, also_from: Collection[str] = ()) -> None:
+    """Write an attachment into a file, from Discord's own hosts and the origins `also_from` only.
+
+    Raises:
+        FileTooLarge: it is larger than that.
+        Expired: the address is not good any more.
+        ChannelError: it cannot be fetched.
+    """
+    try:
+        origin = str(yarl.URL(address).origin())
+    except ValueError as error:
+        raise ChannelError(f"the file cannot be fetched: {type(error).__name__}") from None
+    if origin not in (*_HOSTS, *also_from):
+        raise ChannelError("the file lies on a host that is not Discord's")
+    try:
+        await download(address, max_bytes, into)
+    except NotHandedOut as error:
+        if error.status in _EXPIRED:
+            raise Expired(
+                "the file's address has expired, as Discord's do after a day; it has to be sent again"
+            ) from None
+        raise

@@ -12,24 +12,29 @@ from typing import Any
 import discord
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.button import Press, asked_about, label_of, press_of, stopped_by
+from adapters.discord.button import Forms, Press, asked_about, label_of, press_of, stopped_by
+from adapters.discord.channel import InteractionChannel, Ticket
 from adapters.discord.config import DiscordConfig
-from adapters.discord.form import Forms
-from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import FROM_INTERACTION, answer_handle, attached, pointed
-from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.room import PLATFORM, Readers, Room, audience, groups_of, room_of, title_of
-from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
+from adapters.discord.update_handler import UpdateHandler
 from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import CONFIRM, FORM_TEXT, WHY, MenuEntry, is_as_asked
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError, StorageDown
 from core.outgoing import OutgoingMessage, Suggestion
 from core.ports import Clock
+from core.text.catalogue import text
 from core.text.language import choose
 from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
 
 _LOG = logging.getLogger(__name__)
+
+NOT_HERE = text("discord.not_here")
+STOPPING = text("discord.stopping")
+NO_LONGER_KEPT = text("discord.no_longer_kept")
+OLD_MENU = text("discord.old_menu")
+FAILED = text("failures.bot_error")
 
 _STOP = "/stop"
 _REMEMBER = "/remember"

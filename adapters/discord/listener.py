@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 import discord
 
-from adapters.discord.attachment import with_message
+from adapters.discord.api import with_message
 from adapters.discord.room import PLATFORM, Room, groups_of, handle_of, title_of
 from adapters.running import display_name, handle_for, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
@@ -44,14 +44,14 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         user_name=display_name(message.author.display_name),
         message_id=f"{message.id}.{edited_at.timestamp():.6f}" if edited_at else str(message.id),
         edits=str(message.id) if edited_at else "",
-        text=_readable(_without(_tokens(message, me), message.content), message),
+        text=_readable(message, _without(_tokens(message, me), message.content)),
         at=edited_at or message.created_at,
         addressed=room.private or _addressed(message, me) or (room.ours and _goes_on(message)),
         private=room.private,
         room_title="" if room.private else title_of(message.channel),
         language=room.language,
         attachments=attachments_of(message, message) if not message.message_snapshots else (),
-        quotes=quotes_of(message, me, _read),
+        quotes=quotes_of(message, me),
         quoted_user=_quoted_user(message),
         replies_to=_reply_to_us(message, me),
         handle=message.author.name,
@@ -91,15 +91,11 @@ def _without(tokens: tuple[str, ...], text: str) -> str:
     return text
 
 
-def _read(message: discord.Message) -> str:
-    """Return the message's text with the names that people see."""
-    return _readable(message.content, message)
-
-
-def _readable(text: str, message: discord.Message) -> str:
-    """Return the text with the names that people see in place of ids."""
+def _readable(message: discord.Message, text: str | None = None) -> str:
+    """Return what a message says, or that part of it, with the names that people see in place of ids."""
     names = dict(_names(message))
-    return re.sub(r"<(?:@[!&]?|#)\d+>", lambda found: names.get(found[0].replace("!", ""), found[0]), text)
+    said = message.content if text is None else text
+    return re.sub(r"<(?:@[!&]?|#)\d+>", lambda found: names.get(found[0].replace("!", ""), found[0]), said)
 
 
 def _names(message: discord.Message) -> Iterator[tuple[str, str]]:
@@ -132,8 +128,8 @@ def attachments_of(said: discord.Message | discord.MessageSnapshot, message: dis
     return tuple(found)
 
 
-def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Message], str]) -> tuple[Quote, ...]:
-    """Return what a message replies to or passes on; `readable` gives a message's text as people see it."""
+def quotes_of(message: discord.Message, me: int) -> tuple[Quote, ...]:
+    """Return what a message replies to or passes on."""
     if message.message_snapshots:
         return tuple(
             # Discord does not tell who said it.
@@ -145,17 +141,17 @@ def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Mes
     replied = message.reference.resolved
     if not isinstance(replied, discord.Message):  # deleted, or not told
         return (Quote(QuoteKind.REPLY),)
-    return (_said(QuoteKind.REPLY, replied, message.author.id, me, readable),)
+    return (_said(QuoteKind.REPLY, replied, message.author.id, me),)
 
 
 def pointed(message: discord.Message, asker: int, me: int) -> Quote:
     """Return the message of whose menu a command was chosen, as one quotes it who replies to it."""
-    return _said(QuoteKind.REPLY, message, asker, me, _as_read)
+    return _said(QuoteKind.REPLY, message, asker, me)
 
 
 def earlier(message: discord.Message, asker: int, me: int) -> Quote:
     """Return a message further up a chain of replies; `asker` is who points at the chain."""
-    return _said(QuoteKind.EARLIER, message, asker, me, _as_read)
+    return _said(QuoteKind.EARLIER, message, asker, me)
 
 
 def said_in_room(messages: Iterable[discord.Message], asker: int, me: int) -> list[Quote]:
@@ -164,7 +160,7 @@ def said_in_room(messages: Iterable[discord.Message], asker: int, me: int) -> li
     Where Discord does not hand out a message's content, nothing is left of it.
     """
     spoken = (each for each in messages if each.author.id == me or _is_a_persons(each))
-    return [quote for each in spoken if not (quote := _said(QuoteKind.ROOM, each, asker, me, _as_read)).is_unread]
+    return [quote for each in spoken if not (quote := _said(QuoteKind.ROOM, each, asker, me)).is_unread]
 
 
 def answers(message: discord.Message) -> discord.MessageReference | None:
@@ -189,19 +185,13 @@ def _is_a_persons(message: discord.Message) -> bool:
     return not message.author.bot and message.webhook_id is None and message.type in _SPOKEN
 
 
-def _as_read(message: discord.Message) -> str:
-    return _readable(message.content, message)
-
-
-def _said(
-    kind: QuoteKind, message: discord.Message, asker: int, me: int, readable: Callable[[discord.Message], str]
-) -> Quote:
+def _said(kind: QuoteKind, message: discord.Message, asker: int, me: int) -> Quote:
     """Return a message as a quote; of one that was forwarded, Discord does not tell who said it."""
     if message.message_snapshots:
         one = message.message_snapshots[0]  # Discord sends one
         return Quote(kind, _text(one, one.content), attachments=attachments_of(one, message))
     speaker, name = _speaker(message.author, asker, me)
-    return Quote(kind, _text(message, readable(message)), speaker, name, "", attachments_of(message, message))
+    return Quote(kind, _text(message, _readable(message)), speaker, name, "", attachments_of(message, message))
 
 
 def _quoted_user(message: discord.Message) -> str:

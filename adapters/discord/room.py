@@ -77,11 +77,6 @@ def aside(chat: ChatKey, user_id: int) -> ChatKey:
     return replace(chat, thread=f"{chat.thread}{ASIDE}{user_id}")
 
 
-def is_aside(chat: ChatKey) -> bool:
-    """Whether that is a place made by `aside`."""
-    return chat.is_aside
-
-
 def aside_of(chat: ChatKey) -> str:
     """Return the id of the person whose place was made by `aside`."""
     return chat.thread.partition(ASIDE)[2]

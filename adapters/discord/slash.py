@@ -15,22 +15,11 @@ from typing import Any, Final, TypeAlias
 import discord
 from discord import app_commands
 
+from adapters.discord.button import ASK_ABOUT_THIS
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.room import PLATFORM
-from adapters.discord.texts import (
-    ALLOW,
-    ASIDE,
-    ASK,
-    ASK_ABOUT_THIS,
-    BLOCK,
-    IN_PRIVATE,
-    LIMITS,
-    MESSAGE,
-    REMEMBER_THIS,
-    WHY,
-)
 from core.commands.menu import MenuEntry, MenuOption, OptionKind
-from core.text.catalogue import menu_names
+from core.text.catalogue import menu_names, text
 from core.text.language import from_tag
 from core.text.unicode import one_line
 from core.types import Locale, Localized
@@ -47,6 +36,16 @@ _MAX_SHOWN_CHARS: Final = 100
 
 _MAX_CHOICES: Final = 25
 """What a field offers. Source: discord.com/developers/docs/interactions/receiving-and-responding#autocomplete."""
+
+ASK = text("discord.ask")
+MESSAGE = text("discord.message")
+IN_PRIVATE = text("discord.in_private")
+ASIDE = text("discord.aside")
+REMEMBER_THIS = text("discord.context.remember")
+ALLOW = text("discord.context.allow")
+BLOCK = text("discord.context.block")
+WHY = text("discord.context.why")
+LIMITS = text("discord.context.limits")
 
 _FOR_PEOPLE: Final = (("allow", ALLOW), ("block", BLOCK), ("quota", LIMITS))
 """The verbs of /admin that take no more than a person. Discord shows 15 menus of each kind, the library takes 5.

@@ -11,9 +11,8 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction
@@ -28,15 +27,12 @@ from telegram.error import (
     TelegramError,
 )
 
-from adapters.downloading import download
-from adapters.running import REFUSED_S, Backoff, Lately, named_on
-from adapters.telegram.attached import PLATFORM
+from adapters.running import REFUSED_S, Backoff, Lately, download, named_on
+from adapters.telegram.attachments import PLATFORM, Form, Item, first_form, has_next, prepared, send
 from adapters.telegram.failure import MALFORMED, Unchanged, Unreadable, failed, refused, seconds
-from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
-from adapters.telegram.sending import Form, Item, first_form, has_next, prepared, send
-from adapters.telegram.state import State
+from adapters.telegram.state import Hearing, Place, State
 from core.errors import (
     ChannelBusy,
     ChannelDown,
@@ -65,24 +61,6 @@ TYPING_S = 4.0
 _MAX_NOTICE_CHARS = 200
 """Source: core.telegram.org/bots/api#answercallbackquery."""
 _MOST_PRESSES = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where to write: a chat, and the topic in it if it has topics."""
-
-    chat_id: int
-    thread_id: int | None = None
-
-    @property
-    def is_group(self) -> bool:
-        """Whether it is no private chat: the ids of those are positive."""
-        return self.chat_id < 0
-
-    @property
-    def where(self) -> Where:
-        """It as a pair."""
-        return self.chat_id, self.thread_id
 
 
 class TelegramApi:
@@ -127,12 +105,9 @@ class TelegramApi:
         async def call(chat_id: int, what: Rendered) -> int:
             sent = await self._bot.send_message(
                 chat_id,
-                what.text,
-                entities=what.entities or None,
+                **_written(what),
                 message_thread_id=place.thread_id,
                 reply_parameters=_reply(reply_to),
-                reply_markup=what.keyboard,
-                link_preview_options=_NO_PREVIEW,
                 disable_notification=silent or None,
             )
             self._typed.forget(place)  # a new message ends that sign
@@ -179,14 +154,7 @@ class TelegramApi:
             if stands:
                 await self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=what.keyboard)
                 return
-            await self._bot.edit_message_text(
-                what.text,
-                chat_id=chat_id,
-                message_id=message_id,
-                entities=what.entities or None,
-                reply_markup=what.keyboard,
-                link_preview_options=_NO_PREVIEW,
-            )
+            await self._bot.edit_message_text(**_written(what), chat_id=chat_id, message_id=message_id)
 
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
@@ -242,13 +210,7 @@ class TelegramApi:
 
         async def call(chat_id: int, what: Rendered) -> tuple[int, bool]:
             sent = await self._bot.send_message(
-                chat_id,
-                what.text,
-                entities=what.entities or None,
-                message_thread_id=place.thread_id,
-                reply_markup=what.keyboard,
-                link_preview_options=_NO_PREVIEW,
-                api_kwargs=extra,
+                chat_id, **_written(what), message_thread_id=place.thread_id, api_kwargs=extra
             )
             unseen = ephemeral_id(sent)
             self._can_whisper = self._can_whisper and unseen is not None
@@ -260,13 +222,7 @@ class TelegramApi:
         """Replace a message that only that person sees, and its buttons."""
 
         async def call(chat_id: int, what: Rendered) -> None:
-            asked = {
-                **_whispered(chat_id, to, ephemeral),
-                "text": what.text,
-                "entities": what.entities or None,
-                "reply_markup": what.keyboard,
-                "link_preview_options": _NO_PREVIEW,
-            }
+            asked = _whispered(chat_id, to, ephemeral) | _written(what)
             given = {name: value for name, value in asked.items() if value is not None}
             await self._bot.do_api_request("editEphemeralMessageText", api_kwargs=given)
 
@@ -290,7 +246,7 @@ class TelegramApi:
             await self._call(
                 place.chat_id, Priority.ANSWER, lambda chat_id: self._bot.delete_message(chat_id, message_id)
             )
-        self.hearing.removed(place.where, message_id)
+        self.hearing.removed(place, message_id)
 
     async def may_manage(self, place: Place, person: str) -> bool:
         """Return whether that person is an administrator of a group; who speaks as the group itself is one.
@@ -439,7 +395,7 @@ class TelegramApi:
 
     def _wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:
         if place.is_group:
-            self.hearing.wrote(place.where, message_id, text, reply_to)
+            self.hearing.wrote(place, message_id, text, reply_to)
 
     async def _formatted(
         self, place: Place, rendered: Rendered, priority: Priority, call: Callable[[int, Rendered], Awaitable[_Answer]]
@@ -514,6 +470,16 @@ def ephemeral_id(message: Message) -> int | None:
 
 def _whispered(chat_id: int, to: int, ephemeral: int) -> dict[str, object]:
     return {"chat_id": chat_id, "receiver_user_id": to, "ephemeral_message_id": ephemeral}
+
+
+def _written(what: Rendered) -> dict[str, Any]:
+    """Return the arguments of a message, as the library takes them: its text, its form, and what stands below."""
+    return {
+        "text": what.text,
+        "entities": what.entities or None,
+        "reply_markup": what.keyboard,
+        "link_preview_options": _NO_PREVIEW,
+    }
 
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:

@@ -1,4 +1,4 @@
-"""One Telegram chat to write into, for one answer: by messages and edits, or by drafts that become messages.
+"""One Telegram chat to write into, for one answer: by messages and edits, drafts that become messages, or whispers.
 
 What may be there twice, after a confirmation that got lost, says so. When to write and where to cut a long text is
 decided in `core/delivery`.
@@ -13,12 +13,11 @@ from functools import partial
 from typing import BinaryIO, TypeVar
 
 from telegram import InlineKeyboardMarkup
-from telegramify_markdown.config import RenderConfig
 
-from adapters.telegram.api import TYPING_S, Place, TelegramApi
-from adapters.telegram.keyboard import keyboard
-from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
+from adapters.telegram.api import TYPING_S, TelegramApi
+from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, keyboard, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
+from adapters.telegram.state import Place
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear, MessageLost
 from core.outgoing import ChannelLimits, Mention, OutgoingMessage, takes_caption
@@ -32,6 +31,11 @@ _Sent = TypeVar("_Sent")
 
 PRIVACY_MODE = text("pointing.privacy_mode")
 _REFRESH_S = 20.0  # a draft fades after 30 s
+_UNSEEN = "e"
+"""Begins the handle of an ephemeral message, whose ids are none of the chat's."""
+
+_MAX_UNSEEN_EDIT_UNITS = 1024
+"""What an edit of one holds: it is measured like a caption. Source: github.com/tdlib/telegram-bot-api/issues/881."""
 
 
 @dataclass(slots=True)
@@ -53,62 +57,65 @@ class _PostedMessage:
         return self.marked and not (self.passing and shown.modal is not Modal.TEXT_FOR_REPLACE)
 
 
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an answer goes, and what it is tied to there."""
+
+    place: Place
+
+    reply_to: int | None = None
+    """The message that the first post hangs on."""
+
+    asked: int | None = None
+    """The message that is answered, if it can be marked as seen."""
+
+    asker: str = ""
+    """The id of who asks."""
+
+    whole: Priority = Priority.FINAL
+    """The rank of text that will not change: that of an answer, or of a command's."""
+
+    replaces: int | None = None
+    """The message whose place the first post takes."""
+
+    names: Mention | None = None
+    """The person with whose name that message begins, and goes on beginning."""
+
+    stop: Callable[[], InlineKeyboardMarkup | None] | None = None
+    """Returns the button below what is not whole yet."""
+
+    press: str = ""
+    """The id of the press that is answered."""
+
+    stopped: int | None = None
+    """The message whose Stop button that was."""
+
+    moved: bool = False
+    """Whether the group became a supergroup meanwhile, so that ids of before name other messages now."""
+
+
 class TelegramChannel(Channel):
-    """Posts and edits in one chat.
+    """Posts and edits in one chat."""
 
-    `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
-    that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one, and
-    begins with whom that `names`.
-    `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
-    whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
-    `asker` is the id of who asks; `press` is that of the press which is answered, if there is one, and `stopped` the
-    message whose Stop button it was.
-    """
-
-    def __init__(
-        self,
-        api: TelegramApi,
-        place: Place,
-        style: RenderConfig,
-        *,
-        reply_to: int | None = None,
-        asked: int | None = None,
-        whole: Priority = Priority.FINAL,
-        replaces: int | None = None,
-        names: Mention | None = None,
-        stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
-        moved: bool = False,
-        asker: str = "",
-        press: str = "",
-        stopped: int | None = None,
-    ) -> None:
+    def __init__(self, api: TelegramApi, to: Destination) -> None:
         self._api = api
-        self._place = place
-        self._style = style
-        self._answers = self._reply_to = reply_to
-        self._asked = asked
-        self._whole = whole
-        self._replaces = replaces
-        self._names = names
-        self._stop = stop
-        self._stands_below = replaces is None  # what is asked, and not where a button was pressed
-        self._moved = moved
-        self._asker = asker
-        self._press = press
-        self._stopped = stopped
+        self._to = to
+        self._place = to.place
+        self._reply_to = to.reply_to  # until that was done
+        self._replaces = to.replaces  # until that was done
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
         self._doubtful = False  # what is written next may be there already
         self._lost = False  # what was sent last may be there, and the chat's server may be away
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _PostedMessage] = {}
-        self._introduced: str | None = None
+        self._introduced: str | None = None  # the text whose files are still to be handed over
 
     @property
     def limits(self) -> ChannelLimits:
         """What one post holds in UTF-16 units, and how often it may be edited."""
         interval_s = self._api.pacer.pace(self._place.chat_id).edit_interval_s
-        stops = self._stop is not None
-        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, stops=stops, notifies=self._stands_below)
+        stops, is_new = self._to.stop is not None, self._to.replaces is None
+        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, stops=stops, notifies=is_new)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text after formatting; more than `max_chars` if it has too many entities."""
@@ -143,15 +150,13 @@ class TelegramChannel(Channel):
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Go on with what an earlier process posted; what it may have posted besides is marked when it is repeated."""
-        known = [] if self._moved else [handle for handle in handles if handle]
+        known = [] if self._to.moved else [handle for handle in handles if handle]
         self._again = self._doubtful = len(known) < len(handles)
         self._messages = {handle: _PostedMessage(int(handle), Rendered("")) for handle in known}
         if (replaced := self._messages.get(str(self._replaces))) is not None:
-            replaced.names = self._names
+            replaced.names = self._to.names
         if known:
             self._replaces = self._reply_to = None
-        if self._moved:
-            self._answers = None
         return known
 
     async def remove(self, handle: str) -> None:
@@ -160,8 +165,8 @@ class TelegramChannel(Channel):
 
     async def show_waiting(self, *, waits: bool = True) -> None:
         """React to the message that is answered, or take the reaction back."""
-        if self._asked is not None:
-            await self._api.mark_seen(self._place, self._asked, waits=waits)
+        if self._to.asked is not None:
+            await self._api.mark_seen(self._place, self._to.asked, waits=waits)
 
     async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
         """Write what came with a message into a file."""
@@ -169,11 +174,11 @@ class TelegramChannel(Channel):
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return what was said in the group before, as far as the bot was handed it since its start."""
-        return self._api.hearing.before(self._place.where, self._asked, self._asker, most)
+        return self._api.hearing.before(self._place, self._to.asked, self._to.asker, most)
 
     async def may_manage(self) -> bool:
         """Return whether who asks is an administrator of the group."""
-        return bool(self._asker) and await self._api.may_manage(self._place, self._asker)
+        return bool(self._to.asker) and await self._api.may_manage(self._place, self._to.asker)
 
     async def why_unread(self) -> Localized | None:
         """Return that privacy mode hides what people say in the group, if it does."""
@@ -183,22 +188,18 @@ class TelegramChannel(Channel):
         """Show that the bot is typing."""
         await self._api.typing(self._place)
 
-    def _adopted(self, message_id: int, written: Rendered) -> str:
-        """Keep a message that was written by other means."""
-        return self._keep(_PostedMessage(message_id, written))
-
     async def _noticed(self, shown: OutgoingMessage) -> bool:
         """Say by the press itself that it did nothing, if that is all there is to say; return whether that could be.
 
         A Stop button that stops nothing is taken away.
         """
-        if not shown.notice or self._replaces is not None or not self._press:
+        if not shown.notice or self._replaces is not None or not self._to.press:
             return False
-        if not await self._api.acknowledge(self._press, (await self._drawn(shown)).text):
+        if not await self._api.acknowledge(self._to.press, (await self._drawn(shown)).text):
             return False
-        if self._stopped is not None:
+        if self._to.stopped is not None:
             with suppress(MessageLost):
-                await self._api.edit(self._place, self._stopped, Rendered(""), Priority.ANSWER, stands=True)
+                await self._api.edit(self._place, self._to.stopped, Rendered(""), Priority.ANSWER, stands=True)
         return True
 
     def _keep(self, message: _PostedMessage) -> str:
@@ -209,7 +210,7 @@ class TelegramChannel(Channel):
     async def _send(self, shown: OutgoingMessage, rendered: Rendered) -> _PostedMessage:
         """Write a new message, with the mark if it may be there already."""
         rank = self._rank(shown) if shown.stays else Priority.STATUS
-        reply_to = None if shown.plain else self._answers if shown.notify else self._reply_to
+        reply_to = None if shown.plain else self._to.reply_to if shown.notify else self._reply_to
         send = partial(self._api.send, self._place, priority=rank, reply_to=reply_to, silent=shown.silent)
         return await self._sent(shown, rendered, send)
 
@@ -242,10 +243,10 @@ class TelegramChannel(Channel):
 
     async def _replace(self, shown: OutgoingMessage, message_id: int) -> _PostedMessage:
         """Replace a message, which is safe to repeat; write a new one if it cannot be replaced."""
-        rendered = await self._drawn(_named(shown, self._names))
+        rendered = await self._drawn(_named(shown, self._to.names))
         try:
             await self._api.edit(self._place, message_id, rendered, self._rank(shown))
-            message = _PostedMessage(message_id, rendered, names=self._names)
+            message = _PostedMessage(message_id, rendered, names=self._to.names)
         except (ChannelBusy, ChannelGone, ChannelUnclear):
             raise
         except ChannelError:
@@ -265,17 +266,17 @@ class TelegramChannel(Channel):
         return await self._sent(
             shown,
             caption,
-            lambda what: self._api.send_files(self._place, shown.files, what, self._whole, self._reply_to),
+            lambda what: self._api.send_files(self._place, shown.files, what, self._to.whole, self._reply_to),
         )
 
     def _rank(self, shown: OutgoingMessage) -> Priority:
         if shown.stays:
-            return Priority.STOP if shown.urgent else self._whole
+            return Priority.STOP if shown.urgent else self._to.whole
         return Priority.STATUS if shown.modal is Modal.TEXT_FOR_REPLACE else Priority.EDIT
 
     def _render(self, text: str) -> Rendered:
         if self._measured[0] != text:  # a text is measured right before it is written
-            self._measured = (text, render(text, self._style))
+            self._measured = (text, render(text))
         return self._measured[1]
 
     async def _drawn(self, shown: OutgoingMessage) -> Rendered:
@@ -289,7 +290,7 @@ class TelegramChannel(Channel):
             return naming(shown, Rendered(drawn.text))
         drawn = naming(shown, drawn)
         if not shown.stays:
-            return replace(drawn, keyboard=self._stop()) if shown.stoppable and self._stop is not None else drawn
+            return replace(drawn, keyboard=self._to.stop()) if shown.stoppable and self._to.stop is not None else drawn
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
 
 
@@ -306,21 +307,8 @@ class DraftChannel(TelegramChannel):
     Source: core.telegram.org/bots/api#sendmessagedraft.
     """
 
-    def __init__(
-        self,
-        api: TelegramApi,
-        place: Place,
-        style: RenderConfig,
-        clock: Clock,
-        *,
-        draft_id: int,
-        asked: int | None = None,
-        whole: Priority = Priority.FINAL,
-        stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
-        press: str = "",
-        stopped: int | None = None,
-    ) -> None:
-        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop, press=press, stopped=stopped)
+    def __init__(self, api: TelegramApi, to: Destination, clock: Clock, *, draft_id: int) -> None:
+        super().__init__(api, to)
         self._clock = clock
         self._draft_id = draft_id
         self._shown: Rendered | None = None
@@ -367,3 +355,110 @@ class DraftChannel(TelegramChannel):
     async def _show(self, rendered: Rendered, rank: Priority) -> None:
         await self._api.draft(self._place, self._draft_id, rendered, rank)
         self._shown, self._shown_s = rendered, self._clock.monotonic()
+
+
+class WhisperChannel(TelegramChannel):
+    """A group in which some messages are for that person alone: what is marked as unseen or, with `always`, all.
+
+    `command` is the ephemeral message that is answered, if there is one: then nothing is ever said aloud.
+    """
+
+    def __init__(
+        self,
+        api: TelegramApi,
+        to: Destination,
+        person: int,
+        *,
+        command: int | None = None,
+        replaces_unseen: int | None = None,
+        always: bool = False,
+    ) -> None:
+        super().__init__(api, to)
+        self._person = person
+        self._command = command
+        self._replaces_unseen = replaces_unseen
+        self._always = always or command is not None
+        self._unseen: dict[str, Rendered] = {}
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """What one post holds; nobody else is shown that the bot works on what only the person sees."""
+        limits = super().limits
+        return replace(limits, typing_s=0.0, notifies=False) if self._always else limits
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Write a new message, whispered if it is for the person alone and the chat allows it.
+
+        Raises:
+            ChannelError: also where nothing may be said aloud and the whisper was refused.
+        """
+        if await self._noticed(shown):
+            return ""
+        return await (self._whisper(shown) if self._always or shown.unseen else super().post(shown))
+
+    async def _whisper(self, shown: OutgoingMessage) -> str:
+        if self._command is None and (shown.files or not await self._api.can_whisper(self._place)):
+            return await super().post(shown)
+        if shown.files:
+            raise ChannelError("a file is not handed over unseen")
+        rendered = await self._drawn(shown)
+        if self._replaces_unseen is not None and rendered.size <= _MAX_UNSEEN_EDIT_UNITS:
+            handle = f"{_UNSEEN}{self._replaces_unseen}"
+            await self._api.edit_whisper(self._place, self._person, self._replaces_unseen, rendered, self._rank(shown))
+            return self._keep_unseen(handle, rendered)
+        try:
+            what = rendered.again if self._doubtful or shown.again else rendered
+            whispering = partial(self._api.whisper, to=self._person, answers=self._command)
+            written, unseen = await self._once(
+                lambda: whispering(self._place, what, self._rank(shown)),
+                passing=shown.modal is Modal.TEXT_FOR_REPLACE,
+            )
+            self._doubtful = False
+        except (ChannelBusy, ChannelGone, ChannelUnclear):
+            raise
+        except ChannelError:
+            if self._command is not None:
+                raise
+            self._api.whisper_no_more(self._place)
+            return await super().post(shown)
+        if not unseen:  # an older server knows of no whispers: the message is one like any other
+            return self._keep(_PostedMessage(written, what))
+        return self._keep_unseen(f"{_UNSEEN}{written}", what)
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
+        """Replace a message in place; a whisper that grew too long by a new one, whose handle is returned."""
+        if not handle.startswith(_UNSEEN):
+            return await super().edit(handle, shown)
+        rendered = await self._drawn(shown)
+        if rendered == self._unseen.get(handle):
+            return None
+        if rendered.size > _MAX_UNSEEN_EDIT_UNITS:
+            self._replaces_unseen = None
+            new = await self.post(shown)
+            await self.remove(handle)
+            return new
+        await self._api.edit_whisper(self._place, self._person, _id(handle), rendered, self._rank(shown))
+        self._keep_unseen(handle, rendered)
+        return None
+
+    async def remove(self, handle: str) -> None:
+        """Delete a message."""
+        if not handle.startswith(_UNSEEN):
+            await super().remove(handle)
+            return
+        self._unseen.pop(handle, None)
+        await self._api.remove_whisper(self._place, self._person, _id(handle))
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted."""
+        known = {*super().adopt([handle for handle in handles if not handle.startswith(_UNSEEN)])}
+        return [handle for handle in handles if handle in known or handle.startswith(_UNSEEN)]
+
+    def _keep_unseen(self, handle: str, rendered: Rendered) -> str:
+        self._replaces_unseen = None
+        self._unseen[handle] = rendered
+        return handle
+
+
+def _id(handle: str) -> int:
+    return int(handle.removeprefix(_UNSEEN))

@@ -30,9 +30,9 @@ from telegram.constants import ReactionEmoji
 
 from adapters.running import AGAIN, display_name, without_mention
 from adapters.telegram.api import ephemeral_id
-from adapters.telegram.attached import CUT_UNITS, PLATFORM, attached
-from adapters.telegram.heard import HeardMessage
-from adapters.telegram.keyboard import Pressed
+from adapters.telegram.attachments import CUT_UNITS, PLATFORM, attached
+from adapters.telegram.markup import Pressed
+from adapters.telegram.state import HeardMessage
 from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention
@@ -274,9 +274,8 @@ def _addressed(message: Message, me: User, commands: Collection[str]) -> bool:
             )
         at = command["at"]
         return at.lower() == _handle(me) if at else command["name"].lower() in commands
-    replied = message.reply_to_message
-    # In a topic, whatever replies to nothing "replies" to the message that opened it.
-    if replied is not None and replied.from_user == me and replied.forum_topic_created is None:
+    replied = answers(message)
+    if replied is not None and replied.from_user == me:
         return True
     return any(_names(entity, word, me) for entity, word in _entities(message).items())
 
@@ -407,12 +406,9 @@ def _row(part: object) -> str:
 def _quoted_user(message: Message) -> str:
     """Return the id of the person whose words a message forwards or replies to, "" if there is none or it is hidden.
 
-    Whoever speaks as a chat or a channel is no person, nor is another bot. In a topic, whatever replies to nothing
-    "replies" to the message that opened it.
+    Whoever speaks as a chat or a channel is no person, nor is another bot.
     """
-    replied = message.reply_to_message if message.external_reply is None else None
-    if replied is not None and replied.forum_topic_created is not None:
-        return ""
+    replied = answers(message) if message.external_reply is None else None
     origin = message.forward_origin
     if origin is None and message.external_reply is not None:
         origin = message.external_reply.origin

@@ -1,4 +1,7 @@
-"""Render Markdown as plain text and entities, which, unlike a `parse_mode`, cannot fail on half-written Markdown."""
+"""Render Markdown as plain text and entities, which, unlike a `parse_mode`, cannot fail on half-written Markdown.
+
+Below it stand buttons: how they are laid out, and what a press of one means.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from telegram import InlineKeyboardMarkup, MessageEntity, User
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity, User
 from telegramify_markdown import convert
 from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
 from telegramify_markdown.entity import utf16_len
 
 from adapters.running import AGAIN
-from core.outgoing import OutgoingMessage
+from core.outgoing import Button, OutgoingMessage
 from core.text.markdown import outside_code, without_tables
 from core.text.unicode import one_line
 from core.types import MemoryNote, Modal
@@ -78,7 +81,7 @@ class Rendered:
         return units if count <= MAX_ENTITIES else max(units, math.ceil(count * MAX_UNITS / MAX_ENTITIES))
 
 
-def style() -> RenderConfig:
+def _style() -> RenderConfig:
     """Return the converter's settings: no emoji that the author did not write, plain bullets."""
     config = RenderConfig.isolated()
     symbol = config.markdown_symbol
@@ -89,9 +92,12 @@ def style() -> RenderConfig:
     return config
 
 
-def render(markdown: str, config: RenderConfig) -> Rendered:
+_STYLE = _style()
+
+
+def render(markdown: str) -> Rendered:
     """Convert Markdown, finished or not, and lose no word of it."""
-    text, spans = convert(_hidden(without_tables(markdown)), latex_escape=False, config=config)
+    text, spans = convert(_hidden(without_tables(markdown)), latex_escape=False, config=_STYLE)
     text = text.rstrip().translate(_SHOW)
     if not text:  # marks and nothing between them
         return Rendered(_clean(markdown).strip())
@@ -200,3 +206,66 @@ def _entity(span: Span, units: int) -> MessageEntity | None:
         at = datetime.fromtimestamp(min(int(time[1]), _LATEST_TIME_S), UTC)
         return MessageEntity(MessageEntity.DATE_TIME, span.offset, length, unix_time=at)
     return MessageEntity(span.type, span.offset, length, url=url or None, language=span.language)
+
+
+# --- buttons below a message ---
+
+_IN_PLACE, _ANEW, _STOP = "!", "+", "x"
+"""The first byte of a button's data; the command, or whose answer it stops, is the rest."""
+
+_MENU_COLUMNS = 5
+_COLUMNS = 4
+_ROW_CHARS = 36  # of labels that a telephone shows side by side, each as wide as the widest
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """What a button holds: a command, and whether its answer takes the message's place; or whose answer it stops."""
+
+    command: str
+    in_place: bool = False
+    stops: str = ""
+
+
+def keyboard(shown: OutgoingMessage) -> InlineKeyboardMarkup | None:
+    """Return the buttons below that message: its menu as numbers, then its choices, in even rows."""
+    numbers = [_button(choice, choice.label.partition(".")[0]) for choice in shown.menu]
+    others = [_button(choice, choice.label) for choice in shown.choices]
+    rows = [*_grid(numbers, _MENU_COLUMNS), *_grid(others, _columns(shown.choices))]
+    return InlineKeyboardMarkup(rows) if rows else None
+
+
+def stop_keyboard(label: str, user: str) -> InlineKeyboardMarkup:
+    """Return the button that stops an answer; only that user may press it."""
+    return InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=f"{_STOP}{user}")]])
+
+
+def pressed(data: str) -> Pressed | None:
+    """Return what a press means, or None for one without data.
+
+    A client may send anything: data of no button of ours is passed on as it is, and answered as such.
+    """
+    mark, rest = data[:1], data[1:]
+    if mark == _STOP and rest:
+        return Pressed("/stop", stops=rest)
+    if mark in {_IN_PLACE, _ANEW} and rest.startswith("/"):
+        return Pressed(rest, in_place=mark == _IN_PLACE)
+    return Pressed(data) if data else None
+
+
+def _button(choice: Button, label: str) -> InlineKeyboardButton:
+    mark = _IN_PLACE if choice.in_place else _ANEW
+    return InlineKeyboardButton(label, callback_data=f"{mark}{choice.command}")
+
+
+def _grid(buttons: Sequence[InlineKeyboardButton], columns: int) -> list[list[InlineKeyboardButton]]:
+    """Return rows of nearly one length: of five columns at most, six are three and three, not five and one."""
+    rows = -(-len(buttons) // columns)
+    width = -(-len(buttons) // rows) if rows else 1
+    return [list(buttons[start : start + width]) for start in range(0, len(buttons), width)]
+
+
+def _columns(choices: Sequence[Button]) -> int:
+    """Return how many can be read side by side, by the widest, so that a changed word moves no button."""
+    widest = max((len(choice.label) for choice in choices), default=1)
+    return max(1, min(_COLUMNS, _ROW_CHARS // widest))

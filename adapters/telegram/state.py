@@ -1,17 +1,22 @@
-"""What outlives the process: groups that became supergroups, and the menus that staff were given.
+"""What the adapter knows of chats beyond the present update.
 
-All workers of the bot keep it together, each with a copy in RAM.
+All workers of the bot keep together, each with a copy in RAM, which groups became supergroups and the menus that staff
+were given (`State`). What was said lately in groups is in RAM alone (`Hearing`): the Bot API tells of one hop of a
+chain of replies and hands out no history, so what a message points at further up, and what was said in a room before a
+question, is known from there or not at all.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adapters.running import understood
+from core.enclosures import MAX_HOPS, Attachment, Quote, QuoteKind, Speaker
 from core.stores import KeptStore
 
 _LOG = logging.getLogger(__name__)
@@ -26,6 +31,19 @@ class _Kept:
 
     moved: dict[int, int] = field(default_factory=dict)
     menus: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A chat by the id by which it is known here, and the topic in it if it has topics."""
+
+    chat_id: int
+    thread_id: int | None = None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is no private chat: the ids of those are positive."""
+        return self.chat_id < 0
 
 
 class State:
@@ -126,3 +144,91 @@ def _read(kept: Any) -> _Kept:
         {int(old): int(new) for old, new in kept["moved"].items()},
         {int(chat): str(menu) for chat, menu in kept["menus"].items()},
     )
+
+
+# --- what was said lately ---
+
+_MESSAGES: Final = 64
+"""Of one group or topic: the 50 of which a model may be shown, and some that chains lead to."""
+
+_CHATS: Final = 256
+_MAX_CHARS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class HeardMessage:
+    """A message: who said it ("" for the bot itself), what, and the message that it replies to."""
+
+    by: str
+    name: str = ""
+    text: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    reply_to: int | None = None
+
+    def quote(self, kind: QuoteKind, asker: str) -> Quote:
+        """Return it as a quote for the person of that id, who asks."""
+        speaker = Speaker.BOT if not self.by else Speaker.SELF if self.by == asker else Speaker.OTHER
+        return Quote(kind, self.text, speaker, self.name if speaker is Speaker.OTHER else "", "", self.attachments)
+
+
+class Hearing:
+    """The last messages of the groups that were talked in last."""
+
+    def __init__(self) -> None:
+        self._chats: OrderedDict[Place, OrderedDict[int, HeardMessage]] = OrderedDict()
+
+    def note(self, place: Place, message_id: int, heard: HeardMessage) -> None:
+        """Remember a message, or what it says now; the oldest ones are dropped."""
+        said = self._chats.setdefault(place, OrderedDict())
+        self._chats.move_to_end(place)
+        said[message_id] = replace(heard, text=heard.text[:_MAX_CHARS])
+        if len(said) > _MESSAGES:
+            del said[min(said)]
+        if len(self._chats) > _CHATS:
+            self._chats.popitem(last=False)
+
+    def knows(self, place: Place, message_id: int) -> bool:
+        """Whether that message was noted."""
+        return message_id in self._said(place)
+
+    def wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:
+        """Remember what the bot itself wrote, or changed; "" for what is not whole yet."""
+        before = self._said(place).get(message_id)
+        self.note(place, message_id, HeardMessage("", text=text, reply_to=before.reply_to if before else reply_to))
+
+    def removed(self, place: Place, message_id: int) -> None:
+        """Forget a message that was deleted."""
+        if place in self._chats:
+            self._chats[place].pop(message_id, None)
+
+    def moved(self, chat_id: int) -> None:
+        """Forget a group whose messages are counted anew."""
+        for place in [place for place in self._chats if place.chat_id == chat_id]:
+            del self._chats[place]
+
+    def chain(self, place: Place, message_id: int, asker: str) -> Sequence[Quote]:
+        """Return what a message replied to, what that replied to, and so on, as far as it is known.
+
+        What the asker said to the bot is in their conversation.
+        """
+        said, found = self._said(place), list[Quote]()
+        here = said.get(message_id)
+        while here is not None and here.reply_to is not None and len(found) < MAX_HOPS - 1:
+            above = said.get(here.reply_to)
+            if above is None or (quote := above.quote(QuoteKind.EARLIER, asker)).is_unread:
+                break
+            if quote.speaker is Speaker.SELF and not here.by:
+                break
+            found.append(quote)
+            here = above
+        return found
+
+    def before(self, place: Place, message_id: int | None, asker: str, most: int) -> Sequence[Quote]:
+        """Return the last messages before that one (None: the very last), the oldest first."""
+        said = self._said(place)
+        known = [said[at] for at in sorted(said) if message_id is None or at < message_id]
+        quotes = [quote for each in known if not (quote := each.quote(QuoteKind.ROOM, asker)).is_unread]
+        return quotes[-most:]
+
+    def _said(self, place: Place) -> Mapping[int, HeardMessage]:
+        return self._chats.get(place) or {}

@@ -25,11 +25,10 @@ from telegram import (
 )
 
 from adapters.running import NOT_YOURS, Session, display_name
-from adapters.telegram.api import Place, TelegramApi, ephemeral_id
-from adapters.telegram.attached import PLATFORM
-from adapters.telegram.channel import DraftChannel, TelegramChannel
+from adapters.telegram.api import TelegramApi, ephemeral_id
+from adapters.telegram.attachments import PLATFORM
+from adapters.telegram.channel import Destination, DraftChannel, TelegramChannel, WhisperChannel
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
     answers,
     asked_in,
@@ -49,10 +48,9 @@ from adapters.telegram.listener import (
     unseen_in,
     unseen_replaced,
 )
-from adapters.telegram.markup import style
+from adapters.telegram.markup import pressed, stop_keyboard
 from adapters.telegram.pacer import Priority
-from adapters.telegram.state import State
-from adapters.telegram.whisper import WhisperChannel
+from adapters.telegram.state import Place, State
 from core.commands.menu import DISLIKED
 from core.delivery.view import until_done
 from core.enclosures import QuoteKind
@@ -160,7 +158,6 @@ class UpdateHandler(Channels):
         self._commands = {*commands, "start"}
         self._unseen = {*unseen, "start", DISLIKED}
         self._claimed = claimed
-        self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._begun: OrderedDict[tuple[ConversationKey, str], datetime] = OrderedDict()
         self._presses: set[tuple[str, str, str]] = set()
@@ -215,62 +212,41 @@ class UpdateHandler(Channels):
     # --- where answers go ---
 
     def _unasked(self, place: Place) -> TelegramChannel:
-        return TelegramChannel(self._api, place, self._style, whole=Priority.ANSWER)
+        return TelegramChannel(self._api, Destination(place, whole=Priority.ANSWER))
 
     def _channel(self, incoming: Incoming) -> TelegramChannel:
         """Return where to answer that message: in a group, as a reply to it."""
-        rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
         place = _place(incoming.chat)
-        stop = partial(self._stop_button, incoming)
         # Ids of before the move name other messages now.
         there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
-        asked = asked_in(incoming) if there and not incoming.pressed else None
-        ephemeral, is_person = unseen_in(incoming), incoming.user.user.isdecimal()
-        if is_person and (ephemeral is not None or (not incoming.private and replaced_by(incoming) is None)):
+        asked = asked_in(incoming) if there else None
+        replaces, ephemeral = replaced_by(incoming), unseen_in(incoming)
+        to = Destination(
+            place,
+            reply_to=None if incoming.private else asked,
+            asked=None if incoming.pressed else asked,
+            asker=incoming.user.user,
+            whole=Priority.ANSWER if command_of(incoming.text) else Priority.FINAL,
+            replaces=replaces if there else None,
+            names=named_by(incoming),
+            stop=partial(self._stop_button, incoming),
+            press=incoming.reply_token,
+            stopped=stopped_by(incoming) if there else None,
+            moved=not there,
+        )
+        is_person = incoming.user.user.isdecimal()
+        if is_person and (ephemeral is not None or (not incoming.private and replaces is None)):
             return WhisperChannel(
                 self._api,
-                place,
-                self._style,
-                to=int(incoming.user.user),
+                to,
+                int(incoming.user.user),
                 command=ephemeral,
                 replaces_unseen=unseen_replaced(incoming),
                 always=command_of(incoming.text) in self._unseen,
-                reply_to=asked_in(incoming) if there else None,
-                asked=asked,
-                whole=rank,
-                stop=stop,
-                moved=not there,
-                press=incoming.reply_token,
-                stopped=stopped_by(incoming) if there else None,
             )
-        if self._config.drafts and incoming.private and replaced_by(incoming) is None:
-            return DraftChannel(
-                self._api,
-                place,
-                self._style,
-                self._clock,
-                draft_id=asked_in(incoming) or 1,
-                asked=asked,
-                whole=rank,
-                stop=stop,
-                press=incoming.reply_token,
-                stopped=stopped_by(incoming),
-            )
-        return TelegramChannel(
-            self._api,
-            place,
-            self._style,
-            reply_to=asked_in(incoming) if there and not incoming.private else None,
-            asked=asked,
-            whole=rank,
-            replaces=replaced_by(incoming) if there else None,
-            names=named_by(incoming),
-            stop=stop,
-            moved=not there,
-            asker=incoming.user.user,
-            press=incoming.reply_token,
-            stopped=stopped_by(incoming) if there else None,
-        )
+        if self._config.drafts and incoming.private and replaces is None:
+            return DraftChannel(self._api, to, self._clock, draft_id=asked_in(incoming) or 1)
+        return TelegramChannel(self._api, to)
 
     def _stop_button(self, incoming: Incoming) -> InlineKeyboardMarkup | None:
         user = incoming.user.user
@@ -384,14 +360,14 @@ class UpdateHandler(Channels):
         if incoming.private:
             return incoming
         hearing, replied = self._api.hearing, answers(message)
-        chat_id, topic = self._state.home(message.chat.id), incoming.chat.thread
-        where = chat_id, int(topic) if topic else None
-        if replied is not None and not hearing.knows(where, replied.message_id):
-            hearing.note(where, replied.message_id, heard_of(replied, self._me))
-        hearing.note(where, message.message_id, heard_of(message, self._me))
+        topic = incoming.chat.thread
+        place = Place(self._state.home(message.chat.id), int(topic) if topic else None)
+        if replied is not None and not hearing.knows(place, replied.message_id):
+            hearing.note(place, replied.message_id, heard_of(replied, self._me))
+        hearing.note(place, message.message_id, heard_of(message, self._me))
         if replied is None or not incoming.addressed:
             return incoming
-        chain = hearing.chain(where, replied.message_id, incoming.user.user)
+        chain = hearing.chain(place, replied.message_id, incoming.user.user)
         return replace(incoming, quotes=(*incoming.quotes, *chain))
 
     def _is_news(self, message: Message, incoming: Incoming) -> bool:

@@ -20,8 +20,7 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
-from adapters.running import Connected, keep_trying
-from adapters.serving import listening
+from adapters.running import Connected, keep_trying, listening
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.updates import Take, take_one

@@ -21,8 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from bench.proof.page import Part, Proof, html, markdown, took
-from bench.proof.result import Proven
+from bench.proof.page import Part, Proof, Proven, html, markdown, took
 from bench.proof.runs import KILLS, RUNS, How
 
 ROOT: Final = Path(__file__).parents[2]

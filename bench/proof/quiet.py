@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.proof.result import Proven, Table
+from bench.proof.page import Proven, Table
 from bot.platforms import PLATFORMS
 from bot.run import answer
 from bot.settings.settings import load

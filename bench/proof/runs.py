@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -19,17 +19,26 @@ import numpy as np
 import psycopg
 
 from bench import limited, memory, recall, start
+from bench.memory import FakeEmbedder
 from bench.peers import GET_MEM0, WAYS, Flat, Mem0, PeerHouse
-from bench.proof import faults, isolation, quiet, rooms
-from bench.proof.result import Bars, Proven, Table
-from bench.proof.sealing import sealed
+from bench.proof import faults, quiet
+from bench.proof.page import Bars, Proven, Table
 from bench.recall_data import ADVERSARIAL, Life, read
+from bot.cli.key import check
+from core.clock import SystemClock
+from core.memory.embedding import Indexes
+from core.memory.memories import Memories
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
-from core.types import Vectors
+from core.storage.faiss_index import FaissIndex
+from core.storage.memories import SqlMemories
+from core.storage.sqlite import open_database
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vectors
 from tests.crash import at_writes, workers
+from tests.crash import test_seal_kill as conversion
 from tests.e2e import test_hostile_answers as answers
+from tests.fakes.canaries import PEOPLE, filled, with_files, words_in
 from tests.fakes.secretary import conversations
 from tests.fakes.talk import talking
 from tests.fakes.verdicts import CATEGORIES, Outcome, category
@@ -52,6 +61,11 @@ MEM0_WORDS: Final = (
 )
 SIZE: Final = 200
 _CPU_SIZES: Final = (1_000, 10_000)
+CROWDS: Final = (100, 300, 1_000)
+TOPICS: Final = tuple(f"topic number {number}" for number in range(20))
+FOUND: Final = 5
+_AIMS: Final = {"search": 1.1, "durable save": 1.3, "cold open and first search": 1.5, "bytes of a memory": 1.3}
+"""How many times the cost of an unsealed one the sealed one may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +137,75 @@ async def several_workers(how: How) -> Proven:
     )
 
 
+@dataclass(slots=True)
+class Told:
+    """What people were told: how many found their own, by how many operations, and bytes of others that came along."""
+
+    people: int
+    hits: int = 0
+    operations: int = 0
+    foreign_bytes: int = 0
+
+    def take(self, owner: UserKey, items: Iterable[MemoryItem]) -> None:
+        """Count an operation, and what it returned that is not that person's."""
+        self.operations += 1
+        strange = [each.content for each in items if not each.content.endswith(f" of {owner.user}")]
+        self.foreign_bytes += sum(len(content.encode()) for content in strange)
+
+
+async def told_apart(folder: Path, people: int) -> Told:
+    """Let everybody save, search, list, read, change and delete, some of it by ids that are others'."""
+    embedder = FakeEmbedder()
+    vectors = {topic: embedder.vector(topic) for topic in TOPICS}
+    database = await open_database(folder / "memory.db")
+    store = SqlMemories(database)
+    memories = Memories(store, embedder, Indexes(store, FaissIndex), SystemClock())
+    owners = [UserKey("bench", str(number)) for number in range(people)]
+    told, kept = Told(people), dict[UserKey, Sequence[MemoryItem]]()
+    for owner in owners:
+        drafts = [MemoryDraft(MemoryKind.TEXT, f"{topic} of {owner.user}", (topic,)) for topic in TOPICS]
+        kept[owner] = await memories.of(owner).add(drafts, vectors)
+        told.take(owner, kept[owner])
+    for number, owner in enumerate(owners):
+        mine, topic = memories.of(owner), TOPICS[number % len(TOPICS)]
+        found = [hit.item for hit in await mine.search([topic], vectors, limit=FOUND)]
+        told.hits += f"{topic} of {owner.user}" in [item.content for item in found]
+        told.take(owner, found)
+        told.take(owner, await mine.page(limit=len(TOPICS)))
+        others = [item.id for item in kept[owners[number - 1]]]
+        told.take(owner, await mine.get(others))
+        told.take(owner, [item for item in [await mine.update(others[0], content="gone", vectors={})] if item])
+        told.take(owner, await mine.delete(others))
+    for owner in owners:
+        left = [item.content for item in await memories.of(owner).page(limit=len(TOPICS))]
+        told.foreign_bytes += sum(len(item.content.encode()) for item in kept[owner] if item.content not in left)
+    await memories.close()
+    await database.close()
+    return told
+
+
 async def isolated(how: How) -> Proven:
     """Let many people tell the same things, and ask, list, change and delete, also by ids that are others'."""
-    told, rows = await asyncio.to_thread(isolation.rows, (30,) if how.quick else isolation.PEOPLE)
+    told, rows = list[Told](), []
+    for people in (30,) if how.quick else CROWDS:
+        with tempfile.TemporaryDirectory() as folder:
+            told.append(each := await told_apart(Path(folder), people))
+        counts = (people, people * len(TOPICS), each.operations)
+        rows.append((*(f"{count:,}" for count in counts), f"{each.hits / people:.1%}", str(each.foreign_bytes)))
     last, operations = told[-1], sum(each.operations for each in told)
     foreign = sum(each.foreign_bytes for each in told)
-    wrong = [f"{foreign} bytes of others"] * bool(foreign)
     figures = {
         "people": f"{last.people:,}", "own": f"{last.hits / last.people:.0%}", "operations": f"{operations:,}",
         "foreign": str(foreign),
     }  # fmt: skip
     says = f"{operations:,} operations of {last.people:,} people, {foreign} bytes of others found or changed."
-    return Proven(says, [Table(isolation.HEAD, rows)], wrong=wrong, figures=figures)
+    head = ("people", "memories", "operations", "own found among five", "foreign bytes")
+    return Proven(says, [Table(head, rows)], wrong=[f"{foreign} bytes of others"] * bool(foreign), figures=figures)
 
 
 async def in_rooms(how: How) -> Proven:
     """Ask in rooms for what was told in private, with a model that says all that it is shown."""
-    return await rooms.private_words(2 if how.quick else rooms.PEOPLE)
+    return await faults.private_words(2 if how.quick else faults.PEOPLE)
 
 
 async def hostile(how: How) -> Proven:
@@ -305,9 +371,51 @@ async def _peer_speed(way: type[Flat | Mem0], folder: Path, bench: memory.Bench,
     return searched, saved
 
 
+async def cost(size: int) -> tuple[list[Table], Bars]:
+    """Measure a memory of that size sealed and unsealed by turns; return tables, and the ratios as a plot."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows, measured = await memory.compare(Path(folder), [size])
+    ratios = {name: each for name, each in zip(memory.HEAD[1:], measured, strict=True) if name in _AIMS}
+    tables = [
+        Table(memory.HEAD, rows, "A memory sealed and unsealed: CPU ms without the embedding; bytes"),
+        Table(("ratio", "seen", "aim"), [(name, f"{each:.2f}", f"{_AIMS[name]}") for name, each in ratios.items()]),
+    ]
+    return tables, Bars("Sealed, as a multiple of unsealed", "times", ratios)
+
+
 async def on_the_disk(how: How) -> Proven:
     """Seal a database and files, killed (SIGKILL) on the way, and search every byte that is left; compare the cost."""
-    return await sealed(1_000, 15, 2) if how.quick else await sealed(10_000, 150, 12)
+    size, rows, kills = (1_000, 15, 2) if how.quick else (10_000, 150, 12)
+    tables, bars = await cost(size)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = conversion.settings_in(Path(folder))
+        database = await open_database(settings.database_path)
+        await database.write(lambda query: filled(query, rows))
+        await database.close()
+        with_files(settings.files_folder, conversion.FILES)
+        in_the_clear = words_in([settings.data_dir])
+        killed, ended = await conversion.killed(settings, "seal", kills)
+        conversion.here(settings, opens=False)
+        left, report = words_in([settings.data_dir, settings.people_keys.parent]), check(settings)
+    unread = sum(report["unreadable"].values())
+    seen = (
+        str(len(PEOPLE)),
+        f"{in_the_clear:,}",
+        str(left),
+        f"{killed}, and {ended} that ended",
+        f"{report['values']:,}",
+    )
+    head = (
+        "people",
+        "words in the clear before",
+        "words left, in any file",
+        "kills of the conversion",
+        "values that open",
+    )
+    says = f"Of {in_the_clear:,} words {left} are left to be read, after {killed} kills; {unread} values do not open."
+    wrong = [says] if left or unread or not report["ok"] else []
+    figures = {"sealed_words": f"{in_the_clear:,}", "sealed_left": str(left), "sealed_kills": str(killed)}
+    return Proven(says, [*tables, Table(head, [seen])], [bars], wrong=wrong, figures=figures)
 
 
 @dataclass(frozen=True, slots=True)

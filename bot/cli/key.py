@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final
 
 import typer
 
 from bot.cli.shell import Document, JsonOption, YesOption, confirm, load_settings, show
 from bot.cli.storage import progress
 from bot.data_folder import DataFolder
-from bot.sealing import KEY, KEYS, PROTECTS, convert, key_path, make_key, mark_of, refuse_copied, required_keys
+from bot.sealing import (
+    KEY,
+    KEYS,
+    PROTECTS,
+    Rows,
+    convert,
+    key_path,
+    make_key,
+    mark_of,
+    reading,
+    refuse_copied,
+    required_keys,
+)
 from bot.settings.env_file import env_path, write_settings
 from bot.settings.settings import Settings
 from core.clock import SystemClock
@@ -22,15 +34,11 @@ from core.features.privacy.forget import keys_of
 from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened
-from core.storage.database import Row
 from core.storage.files import file_content
 from core.storage.forgotten import gone_of, lost_keys
 from core.storage.move import in_folder
 from core.storage.move_sqlite import sqlite_source
-from core.storage.sqlite_backup import is_lost, open_to_read
-from core.storage.sqlite_schema import translated
-
-Stream: TypeAlias = Callable[..., Iterable[Row]]
+from core.storage.sqlite_backup import is_lost
 
 _LOST: Final = (
     "      -> the key file is older than what they said: put back the newest copy of it; where there is none, "
@@ -123,7 +131,7 @@ def unseal_(yes: YesOption = False, as_json: JsonOption = False) -> None:
     """
     settings = load_settings()
     confirm(f"Whoever copies {_place(settings)} can read it then. Open it?", yes=yes)
-    show(unseal(settings), as_json=as_json, plain=_unsealed)
+    show(seal(settings, opens=True), as_json=as_json, plain=_sealed)
 
 
 @app.command("drop")
@@ -149,7 +157,7 @@ def drop(settings: Settings) -> Document:
     """
     with _stopped(settings):
         pass  # a bot that runs has keys in RAM, and would go on with them
-    with required_keys(settings) as sealed, _reading(settings) as stream:
+    with required_keys(settings) as sealed, reading(settings) as stream:
         lost = lost_keys(stream, sealed)
         for key_id in lost:
             sealed.destroy(key_id)
@@ -167,7 +175,7 @@ def check(settings: Settings) -> Document:
         if mark is not None and mark.file != sealed.id:
             raise StorageError(f"the database is sealed with the keys of another key file: {mark.file}")
         state = mark.state if mark else "open"
-        with _reading(settings) as stream:
+        with reading(settings) as stream:
             found = opened(stream, sealed) if state == "sealed" else None
             files, broken = _files(settings, sealed, stream) if state == "sealed" else (0, 0)
         return {
@@ -196,7 +204,7 @@ def check_forgotten(settings: Settings, receipt: str) -> Document:
         keys = keys_of(receipt)
     except ValueError:
         raise ConfigError("--forgotten", f"{receipt!r} is no receipt; write what stands after “Receipt”") from None
-    with required_keys(settings) as sealed, _reading(settings) as stream:
+    with required_keys(settings) as sealed, reading(settings) as stream:
         left = [gone_of(stream, sealed, key) for key in keys]
     return {
         "ok": not any(each.is_there or each.values for each in left),
@@ -231,57 +239,26 @@ def rotate(settings: Settings, path: Path) -> Document:
     return {"file": str(path), "old": str(old), "people": people, "settings": written, "why": why}
 
 
-def seal(settings: Settings) -> Document:
-    """Seal all that is stored, and return what was done.
+def seal(settings: Settings, *, opens: bool = False) -> Document:
+    """Seal all that is stored, or open it, and return what was done.
 
     Raises:
         ConfigError, StorageError: there is no key, a bot runs, or something failed; what is there can be used.
     """
-    if settings.engine == "sqlite" and is_lost(settings.database_path):
+    if not opens and settings.engine == "sqlite" and is_lost(settings.database_path):
         raise StorageError("nothing is stored yet: with a key set, the first start seals from the beginning")
-    with required_keys(settings, make=mark_of(settings) is None) as sealed, progress() as told:
-        done = convert(settings, sealed, told, opens=False)
+    makes = not opens and mark_of(settings) is None
+    with required_keys(settings, make=makes) as sealed, progress() as told:
+        done = convert(settings, sealed, told, opens=opens)
     return {
         "database": _place(settings),
+        "state": "open" if opens else "sealed",
         "rows": done.rows,
         "files": done.files,
         "seconds": round(done.seconds, 1),
-        "plain": _plain_copies(settings),
+        "plain": [] if opens else _plain_copies(settings),
         "engine": settings.engine,
     }
-
-
-def unseal(settings: Settings) -> Document:
-    """Open all that is stored, and return what was done; raises as `seal`."""
-    with required_keys(settings) as sealed, progress() as told:
-        done = convert(settings, sealed, told, opens=True)
-    return {
-        "database": _place(settings),
-        "rows": done.rows,
-        "files": done.files,
-        "seconds": round(done.seconds, 1),
-        "engine": settings.engine,
-    }
-
-
-@contextmanager
-def _reading(settings: Settings) -> Iterator[Stream]:
-    """Give what yields the rows of a query over what is committed, whether the bot runs or not."""
-    if settings.engine == "postgres":
-        from core.storage.move_postgres import postgres_reader  # this loads psycopg
-
-        with postgres_reader(settings.storage_url.get_secret_value()) as source:
-            yield _nothing if source is None else source.stream
-        return
-    if is_lost(settings.database_path):
-        yield _nothing
-        return
-    with translated(), closing(open_to_read(settings.database_path)) as connection:
-        yield connection.execute
-
-
-def _nothing(*_: object) -> Iterable[Row]:
-    return ()
 
 
 @contextmanager
@@ -312,7 +289,7 @@ def _people(sealed: Sealed) -> int:
     return sum(owner != BOT for owner in sealed.file.owners())
 
 
-def _files(settings: Settings, sealed: Sealed, stream: Stream) -> tuple[int, int]:
+def _files(settings: Settings, sealed: Sealed, stream: Rows) -> tuple[int, int]:
     """Return how many files that people have kept open, and how many do not."""
     if settings.engine == "postgres":
         stored = ((name, bytes(content)) for name, content in stream("SELECT sha256, content FROM files"))
@@ -402,23 +379,18 @@ def _backed_up(document: Document) -> str:
 
 
 def _sealed(document: Document) -> str:
-    if not document["rows"]:
-        return "\n".join([f"{document['database']} is sealed already.", *_advice(document["plain"])])
+    done, is_open = document["rows"], document["state"] == "open"
+    advice = _advice(document["plain"])
+    if not done:
+        return "\n".join([f"{document['database']} is {'not sealed' if is_open else 'sealed already'}.", *advice])
     files = f", files: {document['files']:,}" if document["files"] else ""
-    lines = [f"{document['database']} is sealed: {document['rows']:,} rows{files}, {document['seconds']:g} s."]
+    lines = [f"{document['database']} is {document['state']}: {done:,} rows{files}, {document['seconds']:g} s."]
+    if is_open:
+        return f"{lines[0]} Take {KEY} out of {env_path()}; backups of before still need the key."
     lines.append("Each value was opened again before the old file was overwritten. Start the bot as ever.")
     if document["engine"] == "postgres":
         lines.append(
             "PostgreSQL keeps old rows until it rewrites its tables, and its log and replicas longer: say VACUUM FULL "
             "there now; dumps, archived logs and snapshots of before can be read."
         )
-    return "\n".join([*lines, *_advice(document["plain"])])
-
-
-def _unsealed(document: Document) -> str:
-    if not document["rows"]:
-        return f"{document['database']} is not sealed."
-    return (
-        f"{document['database']} is open: {document['rows']:,} rows, {document['seconds']:g} s. "
-        f"Take {KEY} out of {env_path()}; backups of before still need the key."
-    )
+    return "\n".join([*lines, *advice])

@@ -146,7 +146,7 @@ def check(as_json: JsonOption = False) -> None:
     from bot import doctor as health
 
     report = run_now(health.check(load_settings(stored=False, writes=False)))
-    show(report, as_json=as_json, plain=health.render_check)
+    show(report, as_json=as_json, plain=health.render)
     if not report["ok"]:
         raise typer.Exit(1)
 

@@ -127,7 +127,7 @@ async def users(settings: Settings) -> Document:
                     "name": each.name,
                     "since": each.since.isoformat(timespec="seconds"),
                 }
-                for each in await access.people()
+                for each in await access.people.all()
             ],
             "rooms": [name for name, value in rooms.items() if value == ALLOWED],
             "strangers": [
@@ -150,7 +150,7 @@ async def give(settings: Settings, user: UserKey, role: str) -> Document:
 async def allow(settings: Settings, user: UserKey) -> Document:
     """Let a person in as a member; owners and admins keep their role."""
     async with build(settings) as app:
-        person = await app.features.access.person(user)
+        person = await app.features.access.people.find(user)
         is_in = person is not None and person.role in {Role.OWNER, Role.ADMIN}
         role = person.role.value if person is not None and is_in else Role.MEMBER.value
         return await _decide(app, DecisionKind.ROLE, str(user), role)

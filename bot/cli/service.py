@@ -11,10 +11,9 @@ import shutil
 import subprocess
 import sys
 import time
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -108,59 +107,15 @@ class Plan:
         return [str(self.python), "-m", "bot", "run"]
 
 
-class Manager(ABC):
-    """What starts the bot with the machine and after a failure. `file` describes the service to it."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    @abstractmethod
-    def text(self, plan: Plan) -> str:
-        """Return the content of the file."""
-
-    @abstractmethod
-    def ask(self) -> None:
-        """Return if the manager answers.
-
-        Raises:
-            BotError: it does not, and what to do.
-        """
-
-    @abstractmethod
-    def active(self) -> bool:
-        """Return whether the service runs."""
-
-    @abstractmethod
-    def start(self) -> None:
-        """Read the file and start the service; one that runs is stopped first."""
-
-    @abstractmethod
-    def stay(self) -> str:
-        """Have the service start with the machine, as far as that takes more than the file; return what is so now."""
-
-    @abstractmethod
-    def stop(self) -> None:
-        """Stop the service until it is started, or the machine is; answers under way are finished first."""
-
-    @abstractmethod
-    def remove(self) -> None:
-        """Stop the service and remove its file."""
-
-    @abstractmethod
-    def show(self) -> None:
-        """Print what the manager knows of the service."""
-
-    @abstractmethod
-    def show_output(self, lines: int, *, follow: bool) -> None:
-        """Print the last lines of what the service printed; with `follow`, and all that come."""
+# --- what starts the bot with the machine and after a failure
 
 
-class Systemd(Manager):
-    """systemd's manager of this user."""
+class Systemd:
+    """systemd's manager of this user; `file` describes the service to it."""
 
     def __init__(self) -> None:
         folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        super().__init__(folder / "systemd" / "user" / _UNIT)
+        self.file = folder / "systemd" / "user" / _UNIT
 
     def text(self, plan: Plan) -> str:
         """Return the unit."""
@@ -174,7 +129,11 @@ class Systemd(Manager):
         )
 
     def ask(self) -> None:
-        """Return if systemd's manager of this user answers."""
+        """Return if systemd's manager of this user answers.
+
+        Raises:
+            BotError: it does not, and what to do.
+        """
         asked = _run("systemctl", "--user", "show", "--property=Version")
         if asked.returncode == 0:
             return
@@ -193,7 +152,7 @@ class Systemd(Manager):
         return _run("systemctl", "--user", "is-active", _UNIT).returncode == 0
 
     def start(self) -> None:
-        """Read the unit and start it."""
+        """Read the unit and start it; one that runs is stopped first."""
         for verb in (["daemon-reload"], ["enable", _UNIT], ["restart", _UNIT]):
             _must("systemctl", "--user", *verb)
 
@@ -211,7 +170,7 @@ class Systemd(Manager):
         return "It starts with the machine and stays when you log out (loginctl enable-linger)."
 
     def stop(self) -> None:
-        """Stop the unit."""
+        """Stop the unit; answers under way are finished first."""
         _must("systemctl", "--user", "stop", _UNIT)
 
     def remove(self) -> None:
@@ -230,11 +189,11 @@ class Systemd(Manager):
         _run("journalctl", "--user", f"--unit={_UNIT}", f"--lines={lines}", *more, shown=True)
 
 
-class Launchd(Manager):
-    """launchd, which runs the agents of this user while they are logged in."""
+class Launchd:
+    """launchd, which runs the agents of this user while they are logged in; `file` describes the service to it."""
 
     def __init__(self) -> None:
-        super().__init__(Path.home() / "Library" / "LaunchAgents" / f"{_LABEL}.plist")
+        self.file = Path.home() / "Library" / "LaunchAgents" / f"{_LABEL}.plist"
         self._domain = f"gui/{os.getuid()}"
         self._target = f"{self._domain}/{_LABEL}"
 
@@ -258,7 +217,11 @@ class Launchd(Manager):
         ).decode()
 
     def ask(self) -> None:
-        """Return if launchd answers for this user."""
+        """Return if launchd answers for this user.
+
+        Raises:
+            BotError: it does not.
+        """
         if (asked := _run("launchctl", "print", self._domain)).returncode:
             raise BotError(f"launchd has no session of {getpass.getuser()}, who must be logged in ({_reason(asked)})")
 
@@ -298,6 +261,8 @@ class Launchd(Manager):
         output = plistlib.loads(self.file.read_bytes())["StandardOutPath"]
         _run("tail", "-n", str(lines), *(["-F"] if follow else []), output, shown=True)
 
+
+Manager: TypeAlias = Systemd | Launchd
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -244,7 +244,7 @@ class Setup:
                 continue
             if (failed := self._failure(settings, model)) is None:
                 break
-            self._say(f"{failed['model']} {failed['said']}: {failed['advice']}.")
+            self._say(f"{failed['model']} {failed['detail']}: {failed['advice']}.")
             if failed["error"] == ModelUnknown.__name__:
                 return False
             if (more := _needed(failed, settings)) and (answer := self._ask(f"{more} (Enter: none)", more in _KEYS)):
@@ -268,12 +268,12 @@ class Setup:
         except TimeoutError:
             advice = "it may still be loading, or think for long"
             said = f"did not answer within {MODEL_PATIENCE_S:g} s"
-            return {"model": ", ".join(map(str, names)), "error": "TimeoutError", "said": said, "advice": advice}
+            return {"model": ", ".join(map(str, names)), "error": "TimeoutError", "detail": said, "advice": advice}
         for finding in findings:
             if not finding["ok"]:
                 return finding
         for finding in findings[1::2]:
-            self._say(f"{finding['model']} answers: {finding['said']}")
+            self._say(f"{finding['model']} answers: {finding['detail']}")
         return None
 
     # --- the key ---

@@ -20,6 +20,7 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, warm_embedder
 from core.actions.proposal import PROPOSALS
 from core.answering.chatbot import ChatBot
+from core.answering.confirmations import newest
 from core.answering.opening import Opening
 from core.answering.turn import Turn
 from core.clock import SystemClock
@@ -239,7 +240,7 @@ async def _open_question(app: App, said: Incoming) -> tuple[str, object] | None:
     """Return the code of the question that is open in the conversation, and what it asks about."""
     confirmations = app.features.confirmations
     arrived = confirmations.arrived(app.clock.now())
-    return await confirmations.waiting(said.conversation, arrived, *PROPOSALS, *app.features.replies.kinds)
+    return newest(await confirmations.all_open(said.conversation, arrived), *PROPOSALS, *app.features.replies.kinds)
 
 
 async def _stored(turn: Turn) -> Sequence[Message]:

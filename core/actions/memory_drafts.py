@@ -47,6 +47,13 @@ def as_id(value: Any) -> Any:
     return as_answered(value).get("id") if isinstance(value, dict) else value
 
 
+@dataclass(frozen=True)
+class MemoryIds:
+    """The ids of memories, as a model answers them."""
+
+    ids: list[Annotated[str, BeforeValidator(as_id)]]
+
+
 def _as_draft(value: Any) -> Any:
     entry = as_answered(value)
     return entry | {"type": entry["type"] or MemoryKind.TEXT.value} if isinstance(entry, dict) else entry

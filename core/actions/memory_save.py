@@ -11,8 +11,17 @@ from pydantic.json_schema import SkipJsonSchema
 
 from core.actions.action import Action
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
-from core.actions.offer import keep_both_button, narrowed_text, offer_saving, open_offers, undo_button
-from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
+from core.actions.proposal import (
+    Rewrite,
+    keep_both_button,
+    narrowed_text,
+    offer_saving,
+    open_offers,
+    propose_keeping,
+    propose_replacement,
+    proposes,
+    undo_button,
+)
 from core.actions.things import nearly_full, put_away, with_things
 from core.answering import outcomes
 from core.answering.turn import Turn
@@ -232,7 +241,7 @@ async def _changes(
     turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, str] | None = None
 ) -> list[MemoryDraft]:
     """Return the drafts that take the place of something known, or may."""
-    compared = await turn.memory.compare(drafts, await _embedded(turn, drafts), hints=hints)
+    compared = await turn.memory.compare(drafts, await turn.memory.embed_drafts(drafts), hints=hints)
     return [each.draft for each in compared if each.relation in {Relation.REPLACES, Relation.DOUBTS}]
 
 
@@ -269,7 +278,7 @@ async def keep(
     drafts, troubles = await put_away(turn, drafts)
     drafts = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
     await turn.answer.status(EMBEDDING[turn.person.locale])
-    vectors = await _embedded(turn, drafts)
+    vectors = await turn.memory.embed_drafts(drafts)
     compared = [await _believed(turn, each) for each in await turn.memory.compare(drafts, vectors, hints=hints)]
     proposed = tuple(
         each for each in compared if ask and each.relation is Relation.NEW and not tells_change(each.draft.content)
@@ -293,12 +302,8 @@ async def keep_beside(turn: Turn, *drafts: MemoryDraft, known: str = "") -> Save
         timed(replace(draft, may_replace=known), turn.services.times, turn.search.said_at, turn.person.locale)
         for draft in kept_away
     ]
-    kept = await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
+    kept = await _put(turn, [Compared(draft) for draft in ready], await turn.memory.embed_drafts(ready))
     return replace(kept, troubles=troubles)
-
-
-async def _embedded(turn: Turn, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:
-    return await turn.memory.embed([phrase for draft in drafts for phrase in turn.memory.phrases_of(draft)])
 
 
 async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, Vector]) -> SaveResult:
@@ -327,8 +332,7 @@ async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, V
 
 async def buttons(turn: Turn, kept: SaveResult) -> tuple[Button, ...]:
     """Return the buttons below the report of what was saved: to undo it, and what features offer."""
-    additions = turn.services.additions
-    offered = await additions.below_saved(turn, kept.written) if additions and kept.written else ()
+    offered = await turn.services.additions.below_saved(turn, kept.written) if kept.written else ()
     if not kept.doubts:  # else a yes answers the question that follows
         await open_offers(turn, offered, quoted(kept.written[0].content) if kept.written else "")
     undo = await undo_button(turn)

@@ -5,13 +5,10 @@ A model calls it where the person's own words do not already ask for the thing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Final
-
-from pydantic import BeforeValidator
+from typing import Final
 
 from core.actions.action import Action
-from core.actions.memory_drafts import as_id
+from core.actions.memory_drafts import MemoryIds
 from core.actions.things import names
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
@@ -37,14 +34,7 @@ IDS = "The ids of those memories, the one that fits best first."
 SENDING = text("actions.memory_send.sending")
 
 
-@dataclass(frozen=True)
-class Ids:
-    """The memories whose things to send."""
-
-    ids: list[Annotated[str, BeforeValidator(as_id)]]
-
-
-async def run(turn: Turn, answer: Ids) -> Step:
+async def run(turn: Turn, answer: MemoryIds) -> Step:
     """Note the memories whose things `core.actions.memory_send` sends when the answer is complete."""
     known, refused = turn.shown.resolve(answer.ids, await turn.search.in_view())
     items = tuple({item.id: item for item in known.values() if item.attachments}.values())
@@ -65,7 +55,10 @@ async def hand_back(turn: Turn) -> None:
     sent = dict.fromkeys(item.id for step in turn.log.steps if step.action == NAME for item in step.items)
     basis = turn.log.basis(turn.answer.text)
     rests = () if turn.answer.is_limited and basis.messages else basis.memories  # it quotes what was said before
-    items = [item for item in await turn.memory.get([*(sent | dict.fromkeys(rests))]) if item.attachments]
+    done = (item for step in turn.log.steps for item in step.items)
+    known = {item.id: item for item in (*turn.log.cited, *turn.shown.memories, *done)}
+    keeping = [i for i in sent | dict.fromkeys(rests) if i not in known or known[i].attachments]
+    items = [item for item in await turn.memory.get(keeping) if item.attachments]
     wanted = asks_to_show(turn.asked.text)
     quoted_ids = {hit.item.id for step in turn.log.steps for hit in step.hits if hit.passages}
     for item in items[:MAX_MEMORIES]:
@@ -116,7 +109,7 @@ MEMORY_SEND = Action(
     NAME,
     WHEN,
     run,
-    arguments=Ids,
+    arguments=MemoryIds,
     instruction=IDS,
     example='{"ids": ["..."]}',
     status=SENDING,

@@ -21,8 +21,15 @@ from core.actions.memory_drafts import (
 )
 from core.actions.memory_save import BESIDE, buttons, keep_beside, own_draft, told
 from core.actions.memory_save import NAME as SAVE
-from core.actions.offer import keep_both_button, narrowed_text, undo_button
-from core.actions.proposal import Rewrite, propose_replacement, propose_rewrites, proposes
+from core.actions.proposal import (
+    Rewrite,
+    keep_both_button,
+    narrowed_text,
+    propose_replacement,
+    propose_rewrites,
+    proposes,
+    undo_button,
+)
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
@@ -199,7 +206,7 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite], source_ids: Sequence[
     They rest on those messages, too.
     """
     memory = turn.memory
-    vectors = await memory.embed([phrase for each in rewrites for phrase in memory.phrases_of(each.draft)])
+    vectors = await memory.embed_drafts([each.draft for each in rewrites])
     written: list[MemoryItem] = []
     for each in rewrites:
         draft = each.draft

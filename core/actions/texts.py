@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.actions.action import Action
-from core.actions.offer import offer_keeping
+from core.actions.proposal import offer_keeping
 from core.answering.speech import speak
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task

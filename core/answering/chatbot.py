@@ -1,8 +1,8 @@
 """The engine's entry: take messages in, each once, and answer those that are this worker's to answer, in their order.
 
 A message is answered by the worker that holds its chat, wherever it was accepted. What a crash has left, what another
-worker accepted or gave up: all of it is taken in by one way (`Intake.look`). Where there is one process, it holds every
-chat.
+worker accepted or gave up: all of it is taken in by one way (`MessageIntake.look`). Where there is one process, it
+holds every chat.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 
 from core.answering.opening import cleaned
 from core.answering.parts import ChatBotParts, Verdict
@@ -25,7 +25,7 @@ from core.errors import ClaimLost, StorageDown, StorageError
 from core.outgoing import Suggestion
 from core.ports import Channel, Channels, MessageHandler
 from core.tasks import Tasks
-from core.types import ChatKey, Incoming, Invitation, MemoryItem, room_name
+from core.types import ChatKey, Incoming, Invitation, MemoryItem, MessageKey, room_name
 from core.workers.port import Claim, HeldChats
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class ChatBot(MessageHandler):
         self.parts = parts
         self.tasks = Tasks()
         self.pipeline = MessagePipeline(parts, self.tasks)
-        self.intake = Intake(parts, self.pipeline, self.tasks)
+        self.intake = MessageIntake(parts, self.pipeline, self.tasks)
 
     async def __aenter__(self) -> Self:
         await self.tasks.__aenter__()
@@ -62,18 +62,18 @@ class ChatBot(MessageHandler):
             await hooks.catch_up()
             if (refusal := await hooks.gate.turned_away(incoming, channel)) is not None:
                 tasks = [self.tasks.start(work) for work in refusal]
-                return asyncio.shield(tasks[0]) if tasks else _nothing()
+                return asyncio.shield(tasks[0]) if tasks else _ended()
             if await self.pipeline.stop(incoming):
-                return _nothing()
+                return _ended()
             task = await self.intake.accept(incoming, channel)
         except ClaimLost as error:
-            return _elsewhere(error)
+            return _ended(error)
         except StorageDown as error:  # it is brought again
             self.parts.reach.alerts.storage_failed(error)
             raise
         except StorageError as error:
             return asyncio.shield(self.tasks.start(self.pipeline.apologise(error, incoming, channel)))
-        return _nothing() if task is None else asyncio.shield(task)
+        return _ended() if task is None else asyncio.shield(task)
 
     async def invited(self, invitation: Invitation, channel: Channel) -> None:
         """Say in a room that the bot was brought into who may talk to it, and tell the owners of it."""
@@ -133,24 +133,15 @@ class ChatBot(MessageHandler):
         return cleaned(incoming, self.parts.settings.limits.max_message_chars)
 
 
-def _elsewhere(error: ClaimLost) -> Awaitable[None]:
-    """Return what ends with that error, be it awaited or not."""
-    lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    lost.set_exception(error)
-    lost.exception()  # else it is logged where nobody waits
-    return lost
-
-
-def _nothing() -> Awaitable[None]:
-    """Return an awaitable that has ended already."""
-    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    done.set_result(None)
-    return done
-
-
-# --- intake ---
-
-_Message: TypeAlias = tuple[ChatKey, str]
+def _ended(error: ClaimLost | None = None) -> Awaitable[None]:
+    """Return an awaitable that has ended already, with that error, be it awaited or not."""
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    if error is None:
+        ended.set_result(None)
+    else:
+        ended.set_exception(error)
+        ended.exception()  # else it is logged where nobody waits
+    return ended
 
 
 @dataclass(eq=False, slots=True)
@@ -159,15 +150,15 @@ class _OpenChat:
 
     claim: Claim | None = None
     arriving: int = 0
-    tasks: dict[_Message, asyncio.Task[None]] = field(default_factory=dict)
-    waiting: dict[_Message, Incoming] = field(default_factory=dict)  # until the bot is not paused any more
+    tasks: dict[MessageKey, asyncio.Task[None]] = field(default_factory=dict)
+    waiting: dict[MessageKey, Incoming] = field(default_factory=dict)  # until the bot is not paused any more
 
     def is_quiet(self) -> bool:
         """Whether nothing is under way."""
         return not (self.arriving or self.tasks or self.waiting)
 
 
-class Intake(HeldChats):
+class MessageIntake(HeldChats):
     """The messages that this worker answers. Chats go by their names (`core.types.room_name`)."""
 
     def __init__(self, parts: ChatBotParts, pipeline: MessagePipeline, tasks: Tasks) -> None:
@@ -179,10 +170,10 @@ class Intake(HeldChats):
         self._tasks = tasks
         self._questions = OpenQuestions(parts.services.clock)
         self._chats: dict[str, _OpenChat] = {}
-        self._channels: dict[_Message, Channel] = {}  # of messages that are arriving
+        self._channels: dict[MessageKey, Channel] = {}  # of messages that are arriving
         self._closing: set[str] = set()  # platforms
         self._readers = 0
-        self._ended: set[_Message] = set()  # while somebody reads what is owed, which may be out of date by then
+        self._ended: set[MessageKey] = set()  # while somebody reads what is owed, which may be out of date by then
         parts.worker.serve(self)
 
     async def accept(self, incoming: Incoming, channel: Channel) -> asyncio.Task[None] | None:
@@ -196,7 +187,7 @@ class Intake(HeldChats):
         if asked is not None and not is_news(incoming, asked.said(incoming.original_id)):
             return None
         incoming = incoming if asked is None else asked.version(incoming)
-        name, message = room_name(incoming.chat), _message(incoming)
+        name, message = room_name(incoming.chat), incoming.key
         chat = self._chats.setdefault(name, _OpenChat())
         chat.arriving += 1
         self._channels[message] = channel
@@ -339,7 +330,7 @@ class Intake(HeldChats):
                 if self._worker.is_alone:
                     held[name] = self._chats.setdefault(name, _OpenChat(self._worker.claim(name, 0, 0))).claim
                 chat, claim = self._chats.get(name), held.get(name)
-                if chat is not None and claim is not None and not self._is_known(chat, _message(incoming)):
+                if chat is not None and claim is not None and not self._is_known(chat, incoming.key):
                     with self._pipeline.traced(incoming):
                         await self._go_on(chat, claim, incoming, posted, channels)
         finally:
@@ -351,7 +342,7 @@ class Intake(HeldChats):
         self, chat: _OpenChat, claim: Claim, incoming: Incoming, posted: Sequence[str], channels: Channels
     ) -> None:
         """Go on with a message that was accepted earlier or elsewhere, and read under that claim."""
-        message = _message(incoming)
+        message = incoming.key
         if await self._pipeline.was_answered(incoming):
             return
         verdict = await self._hooks.gate.recheck(incoming)
@@ -371,7 +362,7 @@ class Intake(HeldChats):
         self, chat: _OpenChat, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None
     ) -> asyncio.Task[None] | None:
         """Begin to answer a message, unless that is under way; return the task of one that is no edit of another."""
-        message = _message(incoming)
+        message = incoming.key
         if self._is_known(chat, message):
             return chat.tasks.get(message)
         asked = self._questions.find(incoming.chat, incoming.original_id)
@@ -381,7 +372,7 @@ class Intake(HeldChats):
             return None
         is_new = posted is not None or not incoming.edits  # else it is a version of one that was answered
         if is_new and (asked := self._questions.join(incoming)) is not None:
-            chat.tasks[message] = chat.tasks[_message(asked.incoming)]
+            chat.tasks[message] = chat.tasks[asked.incoming.key]
             return chat.tasks[message]
         asked = self._questions.open(incoming, channel)
         return self._begin(chat, incoming, self._answer_or_stop(asked, posted))
@@ -389,7 +380,7 @@ class Intake(HeldChats):
     @staticmethod
     def _replace(chat: _OpenChat, asked: Asked, incoming: Incoming) -> None:
         """Let another version take the place of an open question, whose task goes on with it."""
-        chat.tasks[_message(incoming)] = chat.tasks[_message(asked.incoming)]
+        chat.tasks[incoming.key] = chat.tasks[asked.incoming.key]
         asked.replace(incoming)
 
     async def _answer_or_stop(self, asked: Asked, posted: Sequence[str] | None) -> None:
@@ -401,13 +392,13 @@ class Intake(HeldChats):
         finally:
             self._questions.end(asked)
 
-    def _is_known(self, chat: _OpenChat, message: _Message) -> bool:
+    def _is_known(self, chat: _OpenChat, message: MessageKey) -> bool:
         return message in chat.tasks or message in self._ended
 
     def _begin(self, chat: _OpenChat, incoming: Incoming, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         name = room_name(incoming.chat)
         task = self._tasks.start(self._under_claim(chat, chat.claim, name, work), incoming.chat.platform)
-        chat.tasks[_message(incoming)] = task
+        chat.tasks[incoming.key] = task
         task.add_done_callback(partial(self._forget, chat))
         return task
 
@@ -480,10 +471,6 @@ class Intake(HeldChats):
             await asyncio.wait(tasks)
         chat.claim = None
         chat.waiting.clear()
-
-
-def _message(incoming: Incoming) -> _Message:
-    return incoming.chat, incoming.message_id
 
 
 def _platform(name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -55,7 +55,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WhichOne:
     """The commands of which one was meant by a word that answers several open questions."""
 
     commands: tuple[str, ...]
@@ -126,18 +126,6 @@ class Confirmations:
             return None
         await self._put(incoming.conversation, [each for each in found if each != right])
         return _read(right, kinds)
-
-    async def taken(self, incoming: Incoming, *kinds: type[Wanted]) -> tuple[str, Wanted] | None:
-        """Return the code and the newest of those questions, if the message closed one before it was broken off."""
-        found = _opened(await self._store.taken(incoming.conversation, incoming.message_id))
-        return next(((each.code, wanted) for each in found if (wanted := _read(each, kinds)) is not None), None)
-
-    async def waiting(
-        self, conversation: ConversationKey, arrival: Arrival, *kinds: type[Wanted]
-    ) -> tuple[str, Wanted] | None:
-        """Return the code and the newest of those open questions, if it was asked before that message came."""
-        found = await self.all_open(conversation, arrival)
-        return next(((each.code, wanted) for each in found if (wanted := _read(each, kinds)) is not None), None)
 
     async def all_open(self, conversation: ConversationKey, arrival: Arrival) -> Sequence[Open]:
         """Return the questions that were asked before that message came, the newest first."""
@@ -218,6 +206,11 @@ def _opened(row: Confirmation | None) -> list[Open]:
 def _verb(asked: Open) -> str:
     """Return the name of the command that is offered; "" where another thing is asked."""
     return read_open(asked, Offer).command.partition(" ")[0] if asked.kind == Offer.__name__ else ""
+
+
+def newest(found: Iterable[Open], *kinds: type[Wanted]) -> tuple[str, Wanted] | None:
+    """Return the code and the content of the newest of those questions that is of one of the kinds, or None."""
+    return next(((each.code, wanted) for each in found if (wanted := _read(each, kinds)) is not None), None)
 
 
 def _read(asked: Open, kinds: tuple[type[Wanted], ...]) -> Wanted | None:

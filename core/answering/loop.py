@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from core.actions.action import Action, Registry
-from core.actions.offer import offer_saving, open_offers
+from core.actions.proposal import offer_saving, open_offers
 from core.actions.things import own_draft
 from core.answering import outcomes
 from core.answering.prompting import (
@@ -43,8 +43,8 @@ from core.enclosures import QuoteKind
 from core.errors import BadReply, ContextTooLong, EmptyReply, StepwiseOnly
 from core.history.conversation import Context
 from core.history.rendering import asks
-from core.history.withholding import tells_of
-from core.models import Cycle, adapter_of, choose, parsed, schema_of
+from core.history.withholding import tells
+from core.models import Cycle, adapter_of, choose, parsed, problems_of, schema_of
 from core.text.catalogue import text
 from core.text.language import is_foreign
 from core.text.marks import Citations
@@ -182,7 +182,7 @@ class Loop:
         off = {info.name for info in self.turn.services.actions if not info.is_on}
         if self._is_last:
             return (self.registry.fallback,)
-        in_view = await self.turn.search.in_view() if any(each.needs for each in self.registry.enabled) else ()
+        in_view = await self.turn.search.may_be_meant() if any(each.needs for each in self.registry.enabled) else ()
         stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
         return tuple(
             each
@@ -330,7 +330,8 @@ class StepByStep(Chooser):
         """Let the heavy model choose, if there is a choice; limited mode tells first what it can tell already."""
         actions = await offered()
         action = await self._decide(actions)
-        speech = await self._before(actions) if action.asks and self.turn.services.models.is_limited else None
+        may_ask = action.asks or action.writes is ChangeKind.SAVED
+        speech = await self._before(actions) if may_ask and self.turn.services.models.is_limited else None
         return Choice([Call(action.name, action, partial(self._perform, action))], speech)
 
     def learn(self, performed: Sequence[Performed]) -> None:
@@ -474,7 +475,7 @@ class SingleCall(Chooser):
         async def end() -> Step:
             search, answer = self.turn.search, self.turn.answer
             if search.found and not answer.has_recalled:  # it cites nothing
-                await answer.recall([item for item in search.found if tells_of(speech.text, item)])
+                await answer.recall([item for item in search.found if tells(speech.text, item.content)])
             await speech.complete(in_history=False, is_question=is_question)
             return Step(action.name, Outcome.DONE)
 
@@ -589,7 +590,7 @@ def read_arguments(action: Action, written: str) -> tuple[Any, bool]:
     try:
         return adapter_of(action.arguments).validate_python(parsed(value, action.arguments)), goes_on
     except ValidationError as error:
-        raise ValueError("; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])) from None
+        raise ValueError(problems_of(error)) from None
 
 
 async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int) -> None:
@@ -606,10 +607,12 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         return
     await turn.enclosed.read()
     await turn.enclosed.search(turn.asked.text)
-    heard = await turn.services.additions.heard(turn) if turn.services.additions else None
+    heard = await turn.services.additions.heard(turn)
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
-        return
+        if not heard.rest:
+            return
+        turn.log.asked, heard = replace(turn.asked, content=heard.rest), None
     await _read_room(turn)
     single = SingleCall(turn, registry, tools_of(registry)) if chosen.is_single(turn.services.models) else None
     turn.is_single = single is not None and await single.fits()
@@ -633,7 +636,7 @@ async def say_below(turn: Turn) -> None:
     if not any(step.asks or step.writes is ChangeKind.SAVED for step in turn.log.steps):
         own = own_draft(turn)
         turn.answer.add_buttons(await offer_saving(turn, [own]) if own is not None else ())
-    said = await turn.services.additions.below_answer(turn) if turn.services.additions else None
+    said = await turn.services.additions.below_answer(turn)
     if said is not None and said.text not in turn.answer.text:
         await _offer(turn, said)
 
@@ -650,7 +653,7 @@ async def _read_room(turn: Turn) -> None:
     if turn.beside is None or turn.services.models.is_limited:
         return
     most, together = turn.conversation.room_messages, turn.conversation.is_together
-    said = await turn.answer.view.channel.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
+    said = await turn.answer.view.chat.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
     exchanges = await turn.beside.read(together=together)
     turn.shown.room = room_talk(said, turn.budget.eighth_chars, exchanges, together=together, zone=turn.person.zone)
 

@@ -10,7 +10,7 @@ from typing import Final
 from core import errors
 from core.dialogue import Effect, Step, Written, committed
 from core.text import assertions
-from core.text.catalogue import Counted, counted, forms, text
+from core.text.catalogue import Counted, counted, forms, text, texts
 from core.text.days import dated
 from core.text.markdown import quoted, verbatim
 from core.types import ChangeKind, Locale, Localized, MemoryItem
@@ -119,19 +119,11 @@ def _in_order(kinds: Collection[Written]) -> Sequence[Written]:
     return [*(kind for kind in ChangeKind if kind in kinds), *effects]
 
 
-DONE: dict[ChangeKind, Localized] = {
-    ChangeKind.SAVED: text("outcomes.done.saved"),
-    ChangeKind.UPDATED: text("outcomes.done.updated"),
-    ChangeKind.DELETED: text("outcomes.done.deleted"),
-}
+DONE = texts("outcomes.done", ChangeKind)
 KNOWN = text("outcomes.known")
 REPLACED = text("resolve.replaced")
 SAME = text("outcomes.same")
-NOTHING: dict[ChangeKind, Localized] = {
-    ChangeKind.SAVED: text("outcomes.nothing.saved"),
-    ChangeKind.UPDATED: text("outcomes.nothing.updated"),
-    ChangeKind.DELETED: text("outcomes.nothing.deleted"),
-}
+NOTHING = texts("outcomes.nothing", ChangeKind)
 UNCHANGED = text("outcomes.unchanged")
 _WHICH = text("outcomes.which")
 TURNED_OFF = text("outcomes.turned_off")
@@ -149,28 +141,31 @@ NOT_DONE: dict[ChangeKind, Counted] = {
     ChangeKind.DELETED: forms("outcomes.not_done.deleted"),
 }
 
-FAILURES: dict[type[errors.BotError], Localized] = {
-    errors.EmptyInput: text("failures.empty_input"),
-    errors.InputTooLong: text("failures.input_too_long"),
-    errors.ThreadTaken: text("failures.thread_taken"),
-    errors.ProviderBusy: text("failures.provider_busy"),
-    errors.ProviderDown: text("failures.provider_down"),
-    errors.EmptyReply: text("failures.empty_reply"),
-    errors.WindowTooSmall: text("failures.window_too_small"),
-    errors.ProviderRefused: text("failures.provider_refused"),
-    errors.KeyRejected: text("failures.key_rejected"),
-    errors.CreditGone: text("failures.credit_gone"),
-    errors.ModelUnknown: text("failures.model_unknown"),
-    errors.ContextTooLong: text("failures.context_too_long"),
-    errors.StreamCut: text("failures.stream_cut"),
-    errors.BadReply: text("failures.bad_reply"),
-    errors.StorageError: text("failures.storage_error"),
-    errors.Damaged: text("failures.damaged"),
-    errors.DiskFull: text("failures.disk_full"),
-    errors.TurnTimeout: text("failures.turn_timeout"),
-    errors.TurnStopped: text("failures.turn_stopped"),
-    errors.BotError: text("failures.bot_error"),
-}
+FAILURES: dict[type[errors.BotError], Localized] = texts(
+    "failures",
+    (
+        errors.EmptyInput,
+        errors.InputTooLong,
+        errors.ThreadTaken,
+        errors.ProviderBusy,
+        errors.ProviderDown,
+        errors.EmptyReply,
+        errors.WindowTooSmall,
+        errors.ProviderRefused,
+        errors.KeyRejected,
+        errors.CreditGone,
+        errors.ModelUnknown,
+        errors.ContextTooLong,
+        errors.StreamCut,
+        errors.BadReply,
+        errors.StorageError,
+        errors.Damaged,
+        errors.DiskFull,
+        errors.TurnTimeout,
+        errors.TurnStopped,
+        errors.BotError,
+    ),
+)
 
 STILL_KNOWN = text("failures.still_known")
 """What follows a full disk's sentence where somebody looks for memories: reading goes on."""

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from core.actions.memory_send import hand_back
-from core.actions.offer import undo_button
+from core.actions.proposal import undo_button
 from core.actions.things import asked_about
 from core.answering.confirmations import Arrival
 from core.answering.enclosed import worded
@@ -33,10 +33,9 @@ from core.answering.outcomes import (
     helps_to_retry,
 )
 from core.answering.parts import ChatBotParts, Verdict
-from core.answering.questions import Asked, ConversationLocks, Deadline, Edits, act_of, tell_of_earlier
+from core.answering.questions import Asked, ConversationLocks, Edits, act_of, tell_of_earlier
 from core.answering.turn import Turn
-from core.commands.builtin import again, is_continue, is_retry, is_stop
-from core.commands.command import Request
+from core.commands.command import Request, again, is_continue, is_retry, is_stop
 from core.delivery.view import View
 from core.delivery.views import Views
 from core.errors import (
@@ -56,11 +55,11 @@ from core.files.port import Heard
 from core.outgoing import Button, OutgoingMessage, memory_line
 from core.ports import Channel
 from core.stores import ChangeContext, Replaced
-from core.tasks import Phase, Tasks, Trace, current, spend, traced
+from core.tasks import Deadline, Phase, Tasks, Trace, current, spend, traced
 from core.text.days import noted
 from core.text.markdown import quoted
 from core.threads import TurnState
-from core.types import ChatKey, ConversationKey, Incoming, Locale, MemoryItem, Role, room_name
+from core.types import ConversationKey, Incoming, Locale, MemoryItem, MessageKey, Role, room_name
 from core.workers.port import check_claim
 
 _LAST_WORDS_S: Final = 2.0
@@ -114,16 +113,8 @@ class MessagePipeline:
         self.running: dict[ConversationKey, Deadline] = {}
         self._edits = Edits(parts.inbox, parts.conversations.store, parts.hooks.takes_back)
         self._opening = Opening(parts)
-        self._views = Views(
-            parts.inbox,
-            parts.reach.notifier,
-            parts.reach.alerts,
-            parts.reach.locales,
-            parts.services.clock,
-            status_after_s=limits.status_after_s,
-            notify_after_s=limits.notify_after_s,
-        )
-        self._unclosed: dict[tuple[ChatKey, str], bool] = {}
+        self._views = Views(parts.inbox, parts.reach, parts.services.clock, limits)
+        self._unclosed: dict[MessageKey, bool] = {}
         """Messages that were answered, and whose rows could not be closed, with whether they are erased."""
 
     def traced(self, incoming: Incoming) -> AbstractContextManager[None]:
@@ -256,7 +247,7 @@ class MessagePipeline:
         turn = await self._opening.turn(incoming, view, attempt.arrival)
         attempt.is_incognito = turn.person.is_incognito
         if attempt.is_incognito:
-            view.channel.keep_nothing()
+            view.chat.keep_nothing()
         return turn
 
     # --- the answer itself ---
@@ -415,19 +406,19 @@ class MessagePipeline:
         Raises:
             StorageError: it could not be closed.
         """
-        message, inbox = (incoming.chat, incoming.message_id), self._parts.inbox
+        inbox = self._parts.inbox
         try:
             await (inbox.erase(incoming) if erases else inbox.close(incoming))
         except StorageError:
-            self._unclosed[message] = erases
+            self._unclosed[incoming.key] = erases
             raise
-        self._unclosed.pop(message, None)
+        self._unclosed.pop(incoming.key, None)
         if erases:
             self._tasks.start(inbox.finish_erasing(), incoming.chat.platform)
 
     async def was_answered(self, incoming: Incoming) -> bool:
         """Return whether a message that is still owed was answered here, and close its row then."""
-        erases = self._unclosed.get((incoming.chat, incoming.message_id))
+        erases = self._unclosed.get(incoming.key)
         if erases is None:
             return False
         await self.close(incoming, erases=erases)

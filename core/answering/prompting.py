@@ -348,10 +348,16 @@ async def prompt_of(
     context = replace(context_of(turn, task, shown), choices=tuple(choices), action=action, profile=about)
     if not reads_prose:
         is_last = task in {Task.FINISH, Task.QUESTION} and not choices  # which alone says what is said once
-        begun = await turn.conversation.threads_begun() if is_last else 1
+        is_first = is_last and not any(_is_answer_before(each, turn) for each in shown.messages)
+        begun = await turn.conversation.threads_begun() if is_first else 1
         return Prompt("", (), replace(context, threads=begun + turn.person.is_incognito))  # they had others before
     instruction = "\n".join((instruction, *on_memory(turn)))
     return await with_pictures(turn, build(context, shown, instruction))
+
+
+def _is_answer_before(message: Message, turn: Turn) -> bool:
+    said = message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT
+    return said and message.turn != turn.asked.turn
 
 
 async def show_conversation(turn: Turn, instruction: str, *, mode: str, system: str | None = None) -> Context:
@@ -449,8 +455,7 @@ def profile_lines(turn: Turn, profile: Sequence[MemoryItem]) -> tuple[str, ...]:
 
 async def notes_on(turn: Turn, queries: Sequence[str]) -> tuple[str, ...]:
     """Return what features know about what is looked for: a few lines, the best first."""
-    additions = turn.services.additions
-    known = await additions.known(turn, queries) if additions is not None else ()
+    known = await turn.services.additions.known(turn, queries)
     notes = tuple(one_line(note, _MAX_NOTE_CHARS) for note in known[:_MAX_NOTES])
     turn.shown.show_notes(notes)
     return notes

@@ -200,6 +200,9 @@ class Shown:
     notes: tuple[str, ...] = ()
     """What features know of what was looked for."""
 
+    recalled: tuple[MemoryItem, ...] = ()
+    """Memories that this turn added to the conversation."""
+
     hits: tuple[MemoryHit, ...] = ()
     """The memories that the message's own words found."""
 

@@ -1,6 +1,8 @@
-"""A command, a request to run it, and the table of all commands: the same on every platform.
+"""A command, a request to run it, the table of all commands, and those of the engine: the same on every platform.
 
-/help and /start are the table's own, since they show what is in it.
+/help and /start are the table's own, since they show what is in it. /retry is not run where there is a question to
+repeat: the chatbot answers that question again, in a new turn. What the first answer did to memory stays. Nor is
+/continue, which stands for a message that asks for the rest of an answer.
 """
 
 from __future__ import annotations
@@ -11,17 +13,22 @@ from dataclasses import fields as fields_of
 from io import BytesIO
 from typing import Final, TypeAlias
 
-from core.answering.turn import Answer, Person, Turn
-from core.commands.menu import FORM_TEXT, MenuEntry, MenuOption, choice_field
+from core.answering.asker import Asker
+from core.answering.confirmations import Wanted
+from core.answering.turn import AnswerMessage, Turn
+from core.commands.menu import DISLIKED, FORM_TEXT, WHY, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind
+from core.history.conversation import Conversation
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.tasks import Deadline
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text
 from core.text.unicode import fold, one_line
 from core.text.words import nearest
-from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
+from core.types import ConversationKey, Incoming, Locale, Localized, Message, Role, UserKey, is_said_by_person
 from core.workers.port import Worker
+
+HELP = Sentences("help")
 
 
 def word_buttons(command: str, words: Mapping[str, Localized], locale: Locale, *, now: str = "") -> tuple[Button, ...]:
@@ -91,12 +98,12 @@ class Request:
         return self.person.locale
 
     @property
-    def person(self) -> Person:
+    def person(self) -> Asker:
         """Who is answered."""
         return self.turn.person
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> AnswerMessage:
         """The answer to the command."""
         return self.turn.answer
 
@@ -107,6 +114,17 @@ class Request:
     async def refuse(self, text: Localized, **values: object) -> None:
         """Say that there is nothing to do; to who pressed a button, only for a moment."""
         await self.answer.tell(text[self.locale].format(**values), notice=self.incoming.pressed)
+
+    async def ask(self, wanted: object) -> str:
+        """Store what the person is asked to confirm, any dataclass or enum, and return the code that confirms it."""
+        return await self.turn.services.confirmations.ask(self.incoming.conversation, wanted)
+
+    async def confirmed(self, code: str, *kinds: type[Wanted], over: Localized | None = None) -> Wanted | None:
+        """Return what the code confirms; None if it confirms none of those kinds any more, which `over` then says."""
+        wanted = await self.turn.services.confirmations.take(self.incoming, code, *kinds)
+        if wanted is None and over is not None:
+            await self.tell(over)
+        return wanted
 
     @property
     def file(self) -> Attachment | None:
@@ -121,7 +139,7 @@ class Request:
             FileTooLarge, ChannelError: the file cannot be read.
         """
         into = BytesIO()
-        await self.answer.view.channel.fetch(file.handle, max_bytes, into)
+        await self.answer.view.chat.fetch(file.handle, max_bytes, into)
         return into.getvalue()
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:
@@ -302,9 +320,9 @@ class CommandTable:
         """Say that there is no such command, and offer the one that was meant."""
         name, argument = _name(said), said.partition(" ")[2].strip()
         known = [command.name for command in self if command.is_listed_for(request)]
-        told = UNKNOWN[request.locale].format(name=name[:_MAX_NAME_CHARS])
+        told = HELP.unknown[request.locale].format(name=name[:_MAX_NAME_CHARS])
         if meant := nearest(name, known):
-            told = f"{told} {MEANT[request.locale].format(name=meant)}"
+            told = f"{told} {HELP.meant[request.locale].format(name=meant)}"
         await request.answer.tell(told, choices=offer_of(f"/{meant} {argument}".rstrip()) if meant else ())
 
     def searched(self, said: str) -> str | None:
@@ -346,7 +364,7 @@ class CommandTable:
         else:
             names = " · ".join(label[request.locale].lower() for label in pages.values())
             wishes = [command.wish[request.locale] for command in listed if command.wish]
-            lines = [HELP_INTRO[request.locale], *wishes, HELP_MORE[request.locale].format(topics=names)]
+            lines = [HELP_INTRO[request.locale], *wishes, HELP.more[request.locale].format(topics=names)]
         await request.answer.tell("\n".join(lines))
 
 
@@ -367,7 +385,6 @@ def _name(said: str) -> str:
 
 
 HELP_INTRO = text("help.intro")
-HELP_MORE = text("help.more")
 EVERYTHING = text("help.everything")
 GREETING = text("greeting.hello")
 EXAMPLES = text("greeting.examples")
@@ -378,6 +395,75 @@ _FIRST_STEPS: Final = {
     "/help": text("greeting.abilities"),
     "/language": text("greeting.language"),
 }
-UNKNOWN = text("help.unknown")
 ONLY_OWNER = text("help.only_owner")
-MEANT = text("help.meant")
+
+
+_MESSAGES_LOOKED_AT: Final = 200
+
+
+def is_stop(text: str) -> bool:
+    """Return whether the text is /stop."""
+    return text.split(maxsplit=1)[:1] == ["/stop"]
+
+
+def is_retry(text: str) -> bool:
+    """Return whether the text is /retry."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/retry"]
+
+
+def is_continue(text: str) -> bool:
+    """Return whether the text is /continue."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/continue"]
+
+
+def is_about_answer(text: str) -> bool:
+    """Return whether the text is a command about an answer: /why, or /disliked, which stands for a thumbs-down."""
+    return text.casefold().split(maxsplit=1)[:1] in ([f"/{DISLIKED}"], [f"/{WHY}"])
+
+
+def again(turn: str) -> str:
+    """Return the command that repeats the question of that turn."""
+    return f"/retry {turn}"
+
+
+async def questions(conversation: Conversation) -> Sequence[Message]:
+    """Return what the person said lately in the thread, in order."""
+    said = await conversation.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
+    return [message for message in said if is_said_by_person(message)]
+
+
+async def asked_before(conversation: Conversation, text: str) -> Message | None:
+    """Return the question that `/retry` or `/retry TURN` repeats: the last one, or that turn's.
+
+    None if the thread has no such question, or its words were removed.
+    """
+    turn = text.partition(" ")[2].strip()
+    asked = [message for message in await questions(conversation) if turn in {"", message.turn}]
+    return asked[-1] if asked and (asked[-1].text or asked[-1].quotes) else None
+
+
+async def reset(request: Request, _: str) -> None:
+    """Close the thread (D6): the next message starts another. Memories stay."""
+    await request.turn.conversation.reset()
+    await request.tell(AFRESH)
+
+
+async def retry(request: Request, _: str) -> None:
+    """Say that there is no question to repeat."""
+    await request.tell(NOTHING_ASKED)
+
+
+AFRESH = text("conversations.afresh")
+NOTHING_ASKED = text("conversations.retry.nothing_asked")
+CONTINUE_PLEASE = text("conversations.continue.message")
+"""What the person says by /continue."""
+
+RESET = Command(
+    "reset", text("commands.reset"), reset, in_conversation=True, in_order=True, is_listed=True, topics=(ON_ANSWERS,)
+)
+CONTINUE_COMMAND = Command(
+    "continue", text("commands.continue"), retry, in_menus=False, in_conversation=True, for_all=True, in_order=True
+)
+RETRY = Command(
+    "retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True, topics=(ON_ANSWERS,)
+)

@@ -1,6 +1,7 @@
 """Fallbacks for writes that a platform refuses for good: a new message of plain text, then the person's private chat.
 
-Any exception of a platform besides ChannelError counts as a refusal, too, and ends only that write.
+Any exception of a platform besides ChannelError counts as a refusal, too, and ends only that write. What stands in the
+chat in the end is recorded (`PostedMessages`), so that a restart goes on with it in place.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import BinaryIO, TypeAlias, TypeVar
+from itertools import pairwise
+from typing import TypeAlias, TypeVar
 
-from core.enclosures import Quote
 from core.errors import (
     ChannelBusy,
     ChannelDown,
@@ -24,7 +25,7 @@ from core.errors import (
 )
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
-from core.types import Localized, Message, Modal
+from core.types import Modal
 from core.workers.port import check_claim, unclaimed
 
 _DOWN_S = 1800.0
@@ -41,6 +42,12 @@ _SIGN_TRIES = 20
 
 ELSEWHERE = "~"
 """First character of the handles of messages that are not in the chat: in the private chat, or not seen."""
+
+_MARKED = "↻"
+"""Stands in a record before the handle of a message that says that it may be there twice."""
+
+Record: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
+"""Store the handles of what is on the screen, in the form of `Inbox.put_posted`."""
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -124,30 +131,6 @@ class FallbackChannel(Channel):
                 await self._clock.sleep(busy.retry_after_s)
             else:
                 return
-
-    def note(self, message: Message) -> None:
-        """Let the chat take note of a message."""
-        self._chat.note(message)
-
-    def keep_nothing(self) -> None:
-        """Let the chat keep none of the words of the message."""
-        self._chat.keep_nothing()
-
-    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
-        """Write what came with a message of the chat into a file."""
-        await self._chat.fetch(handle, max_bytes, into)
-
-    async def said_before(self, most: int) -> Sequence[Quote]:
-        """Return the last messages of the chat."""
-        return await self._chat.said_before(most)
-
-    async def may_manage(self) -> bool:
-        """Return whether whoever wrote may manage the chat."""
-        return await self._chat.may_manage()
-
-    async def why_unread(self) -> Localized | None:
-        """Return why the bot cannot read along in the chat."""
-        return await self._chat.why_unread()
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Take over the posts of an earlier process in the chat."""
@@ -356,6 +339,127 @@ class FallbackChannel(Channel):
         return now_s - self._down_since_s >= _DOWN_S
 
 
+class PostedMessages:
+    """The messages of one turn that stand in the chat, by their places in the turn, and their record.
+
+    `record` is called before and after each post; `posted` is what it was last given by an earlier process that began
+    the turn, None if none did. A "" in it stands for one that may be there, in the place of those after it.
+    """
+
+    def __init__(self, channel: FallbackChannel, posted: Sequence[str] | None, record: Record | None) -> None:
+        self.channel = channel
+        known = [handle for handle in posted or () if handle != _MARKED]
+        adopted = list(channel.adopt(known)) if posted is not None else []
+        self.adopted = len(adopted)
+        """How many messages of the earlier process stand there."""
+        self.spare = _spare(known, adopted)
+        """How many of them, at the end, another one was to take the place of."""
+        self.is_unseen = True
+        """Whether nothing of the answer is on the screen."""
+        self._handles: dict[int, str] = dict(enumerate(adopted))
+        self._unsure: int | None = None
+        """The place of the message that may be there."""
+        if "" in known and (any(known) or not adopted):
+            self._unsure = self.adopted - self.spare
+        self._doubted = self._unsure
+        """The place of the one that may be there since an earlier process."""
+        self._marked = {adopted.index(handle) for handle in _marked(posted or ()) if handle in adopted}
+        """The places of messages that say that they may be there twice: they go on doing so."""
+        self._leaving: dict[int, str] = {}
+        """What stands beside a message that took its place, until it is removed."""
+        self._record_to = record
+        self._recorded = list(posted or ())
+
+    @property
+    def unrecorded(self) -> set[str]:
+        """The handles of messages of which no other worker knows."""
+        return set(self._handles.values()) - {"", *self._recorded}
+
+    async def put(self, index: int, shown: OutgoingMessage) -> None:
+        """Write the message, and record its handle; before a post, record that it is about to happen."""
+        handle = self._handles.get(index)
+        if not handle and index == self._doubted:
+            self._marked.add(index)
+        shown = replace(shown, again=True) if index in self._marked else shown
+        if shown.notify and handle and not handle.startswith(ELSEWHERE):
+            await self._put_anew(index, handle, shown)
+            return
+        if not handle and (shown.stays or not self.channel.limits.previews):
+            await self._doubt(index)
+        if handle is None:
+            handle = await self._post(shown)
+        else:
+            handle = await self.channel.edit(handle, shown) or handle
+        await self._stands(index, handle)
+        self._saw(shown, handle)
+
+    async def remove(self, index: int) -> None:
+        """Remove the last message."""
+        await self.channel.remove(self._handles[index])
+        del self._handles[index]
+        await self._record()
+
+    async def _post(self, shown: OutgoingMessage) -> str:
+        unseen = self.is_unseen
+        self.is_unseen = unseen and not shown.stays  # what is seen may be confirmed late
+        try:
+            return await self.channel.post(shown)
+        except ChannelBusy:
+            self.is_unseen = unseen
+            raise
+
+    async def _put_anew(self, index: int, old: str, shown: OutgoingMessage) -> None:
+        """Write the message anew below its place, and remove the `old` one; or edit it, if the new one may be lost.
+
+        What is recorded meanwhile has the new one first: a restart removes what stands after it.
+        """
+        await self._doubt(index)
+        handle = await self.channel.post(shown)
+        if handle.startswith(ELSEWHERE) and self.channel.is_lost(handle):  # what is known to be there takes its place
+            await self.channel.edit(old, replace(shown, notify=False, again=True))
+            self._saw(shown, old)
+            return
+        self._leaving[index] = old
+        await self._stands(index, handle)
+        self._saw(shown, handle)
+        await self.channel.remove(old)
+        del self._leaving[index]
+        await self._record()
+
+    async def _doubt(self, index: int) -> None:
+        """Record that the message is about to be there."""
+        self._unsure = index if self._unsure is None else min(index, self._unsure)
+        await self._record()
+
+    async def _stands(self, index: int, handle: str) -> None:
+        """Record that the message is there; of one that is not in the chat it stays unsure."""
+        self._handles[index] = handle
+        if handle and not handle.startswith(ELSEWHERE):
+            self._unsure = None if self._unsure == index else self._unsure
+            if self.channel.is_repeated(handle):
+                self._marked.add(index)
+            await self._record()
+
+    def _saw(self, shown: OutgoingMessage, handle: str) -> None:
+        self.is_unseen = not handle or shown.modal is Modal.TEXT_FOR_REPLACE
+
+    def _all(self) -> list[str]:
+        """Return what is to be recorded: the messages in the chat, in their order, and the one that may be there."""
+        listed: list[str] = []
+        for index in sorted({*self._handles, *(() if self._unsure is None else (self._unsure,))}):
+            there = (self._handles.get(index, ""), self._leaving.get(index, ""))
+            listed += [""] if index == self._unsure else []
+            listed += [_MARKED] if index in self._marked and self._handles.get(index) else []
+            listed += [handle for handle in there if handle and not handle.startswith(ELSEWHERE)]
+        return listed
+
+    async def _record(self) -> None:
+        handles = self._all()
+        if self._record_to is not None and handles != self._recorded:
+            await self._record_to(handles)
+        self._recorded = handles
+
+
 def _is_repeated(shown: OutgoingMessage) -> bool:
     """Whether it is written again if it is not clear that it was written; else something else takes its place."""
     return shown.stays and not shown.notify
@@ -370,3 +474,13 @@ def _plain(shown: OutgoingMessage) -> OutgoingMessage:
     shown = replace(shown, choices=(), menu=(), files=(), unseen=False, notify=False, notice=False)
     shown = replace(shown, folded="")
     return replace(shown, plain=True, stoppable=False, urgent=False)
+
+
+def _marked(posted: Sequence[str]) -> list[str]:
+    """Return the handles of those that say that they may be there twice."""
+    return [handle for mark, handle in pairwise(posted) if mark == _MARKED]
+
+
+def _spare(posted: Sequence[str], adopted: Sequence[str]) -> int:
+    """Return how many of the adopted messages stand after one that was to take the place of the first of them."""
+    return min(sum(map(bool, posted[posted.index("") :])), len(adopted)) if "" in posted else 0

@@ -1,6 +1,7 @@
 """Write one turn into one channel.
 
 A task of its own writes, so that neither the pace nor a rate limit nor a slow network delays the making of the answer.
+Answers that wait in a room keep the order of their questions (`Line`), and a sign shows who waits.
 """
 
 from __future__ import annotations
@@ -9,20 +10,19 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
+from weakref import WeakSet
 
-from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
-from core.delivery.line import PlaceInLine, WaitingSign
+from core.delivery.fallback import FallbackChannel, FindAside, PostedMessages, Record
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError, ClaimLost
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.tasks import Phase, aside, spend
-from core.types import MemoryNote, Modal
+from core.types import MemoryNote
 
 _log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
@@ -39,9 +39,6 @@ _GRACE_S = 5.0
 _ENDED = "…"
 """What takes the place of a status that is left over."""
 
-_MARKED = "↻"
-"""Stands in a record before the handle of a message that says that it may be there twice."""
-
 _HELD_S = 1.0
 """Who has to wait for so long for the platform's pace is shown that they wait."""
 
@@ -50,130 +47,6 @@ _BEHIND_S = 0.1
 
 _OTHERS_S = 1.0
 """How often a text that may still change looks whether the room has time for it."""
-
-Record: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
-"""Store the handles of what is on the screen, in the form of `Inbox.put_posted`."""
-
-
-class PostedMessages:
-    """The messages of one turn that stand in the chat, by their places in the turn, and their record.
-
-    `record` is called before and after each post; `posted` is what it was last given by an earlier process that began
-    the turn, None if none did. A "" in it stands for one that may be there, in the place of those after it.
-    """
-
-    def __init__(self, channel: FallbackChannel, posted: Sequence[str] | None, record: Record | None) -> None:
-        self.channel = channel
-        known = [handle for handle in posted or () if handle != _MARKED]
-        adopted = list(channel.adopt(known)) if posted is not None else []
-        self.adopted = len(adopted)
-        """How many messages of the earlier process stand there."""
-        self.spare = _spare(known, adopted)
-        """How many of them, at the end, another one was to take the place of."""
-        self.is_unseen = True
-        """Whether nothing of the answer is on the screen."""
-        self._handles: dict[int, str] = dict(enumerate(adopted))
-        self._unsure: int | None = None
-        """The place of the message that may be there."""
-        if "" in known and (any(known) or not adopted):
-            self._unsure = self.adopted - self.spare
-        self._doubted = self._unsure
-        """The place of the one that may be there since an earlier process."""
-        self._marked = {adopted.index(handle) for handle in _marked(posted or ()) if handle in adopted}
-        """The places of messages that say that they may be there twice: they go on doing so."""
-        self._leaving: dict[int, str] = {}
-        """What stands beside a message that took its place, until it is removed."""
-        self._record_to = record
-        self._recorded = list(posted or ())
-
-    @property
-    def unrecorded(self) -> set[str]:
-        """The handles of messages of which no other worker knows."""
-        return set(self._handles.values()) - {"", *self._recorded}
-
-    async def put(self, index: int, shown: OutgoingMessage) -> None:
-        """Write the message, and record its handle; before a post, record that it is about to happen."""
-        handle = self._handles.get(index)
-        if not handle and index == self._doubted:
-            self._marked.add(index)
-        shown = replace(shown, again=True) if index in self._marked else shown
-        if shown.notify and handle and not handle.startswith(ELSEWHERE):
-            await self._put_anew(index, handle, shown)
-            return
-        if not handle and (shown.stays or not self.channel.limits.previews):
-            await self._doubt(index)
-        if handle is None:
-            handle = await self._post(shown)
-        else:
-            handle = await self.channel.edit(handle, shown) or handle
-        await self._stands(index, handle)
-        self._saw(shown, handle)
-
-    async def remove(self, index: int) -> None:
-        """Remove the last message."""
-        await self.channel.remove(self._handles[index])
-        del self._handles[index]
-        await self._record()
-
-    async def _post(self, shown: OutgoingMessage) -> str:
-        unseen = self.is_unseen
-        self.is_unseen = unseen and not shown.stays  # what is seen may be confirmed late
-        try:
-            return await self.channel.post(shown)
-        except ChannelBusy:
-            self.is_unseen = unseen
-            raise
-
-    async def _put_anew(self, index: int, old: str, shown: OutgoingMessage) -> None:
-        """Write the message anew below its place, and remove the `old` one; or edit it, if the new one may be lost.
-
-        What is recorded meanwhile has the new one first: a restart removes what stands after it.
-        """
-        await self._doubt(index)
-        handle = await self.channel.post(shown)
-        if handle.startswith(ELSEWHERE) and self.channel.is_lost(handle):  # what is known to be there takes its place
-            await self.channel.edit(old, replace(shown, notify=False, again=True))
-            self._saw(shown, old)
-            return
-        self._leaving[index] = old
-        await self._stands(index, handle)
-        self._saw(shown, handle)
-        await self.channel.remove(old)
-        del self._leaving[index]
-        await self._record()
-
-    async def _doubt(self, index: int) -> None:
-        """Record that the message is about to be there."""
-        self._unsure = index if self._unsure is None else min(index, self._unsure)
-        await self._record()
-
-    async def _stands(self, index: int, handle: str) -> None:
-        """Record that the message is there; of one that is not in the chat it stays unsure."""
-        self._handles[index] = handle
-        if handle and not handle.startswith(ELSEWHERE):
-            self._unsure = None if self._unsure == index else self._unsure
-            if self.channel.is_repeated(handle):
-                self._marked.add(index)
-            await self._record()
-
-    def _saw(self, shown: OutgoingMessage, handle: str) -> None:
-        self.is_unseen = not handle or shown.modal is Modal.TEXT_FOR_REPLACE
-
-    def _all(self) -> list[str]:
-        """Return what is to be recorded: the messages in the chat, in their order, and the one that may be there."""
-        listed: list[str] = []
-        for index in sorted({*self._handles, *(() if self._unsure is None else (self._unsure,))}):
-            there = (self._handles.get(index, ""), self._leaving.get(index, ""))
-            listed += [""] if index == self._unsure else []
-            listed += [_MARKED] if index in self._marked and self._handles.get(index) else []
-            listed += [handle for handle in there if handle and not handle.startswith(ELSEWHERE)]
-        return listed
-
-    async def _record(self) -> None:
-        handles = self._all()
-        if self._record_to is not None and handles != self._recorded:
-            await self._record_to(handles)
-        self._recorded = handles
 
 
 class Writer:
@@ -328,6 +201,69 @@ async def until_done(task: asyncio.Future[Any], limit_s: float, clock: Clock) ->
             timer.cancel()
 
 
+class Line:
+    """The answers of one room that are whole and could not be written yet."""
+
+    def __init__(self) -> None:
+        self.waiting: WeakSet[PlaceInLine] = WeakSet()
+
+
+class PlaceInLine:
+    """The place of one answer in its room's line; `number` is that of its question."""
+
+    def __init__(self, line: Line, number: int) -> None:
+        self._line = line
+        self._number = number
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the answer to an earlier question waits."""
+        return any(other._number < self._number for other in self._line.waiting)  # noqa: SLF001
+
+    def wait(self) -> None:
+        """Make the answers to later questions wait for this one."""
+        self._line.waiting.add(self)
+
+    def leave(self) -> None:
+        """Let the answers to later questions be written."""
+        self._line.waiting.discard(self)
+
+
+class WaitingSign:
+    """The sign on a message that it waits, which goes when its answer came.
+
+    With `may_stand` an earlier process may have shown it.
+    """
+
+    def __init__(self, channel: FallbackChannel, *, may_stand: bool) -> None:
+        self._channel = channel
+        self.may_stand = may_stand
+        """Whether it may be there."""
+        self._showing: asyncio.Task[None] | None = None
+
+    def show(self) -> None:
+        """Show it, once."""
+        self.may_stand = True
+        if self._showing is None:
+            self._showing = asyncio.create_task(self._set(waits=True))
+
+    async def take_back(self) -> None:
+        """Take it back."""
+        if self._showing is not None:
+            await asyncio.wait({self._showing})
+        await self._set(waits=False)
+
+    async def cancel(self) -> None:
+        """Show it no more."""
+        if self._showing is not None:
+            self._showing.cancel()
+            await asyncio.wait({self._showing})
+
+    async def _set(self, *, waits: bool) -> None:
+        with suppress(ChannelError, ClaimLost):  # it is only a sign
+            await self._channel.show_waiting(waits=waits)
+
+
 class View:
     """The screen of one turn; always closed, also when the turn fails.
 
@@ -362,6 +298,8 @@ class View:
         """Since when the platform's pace holds the answer back."""
         self.stop_mark = "⏹"
         """The end of an answer that was stopped."""
+        self.chat = channel
+        """The chat itself, for all that is not written into it."""
         self._begin(FallbackChannel(channel, clock, find_aside=find_aside, ended=_ENDED), posted, record)
         self.sign = WaitingSign(self.channel, may_stand=place is not None and posted is not None)
         self.resumes = self._posted.adopted > 0
@@ -577,13 +515,3 @@ class View:
             except ChannelError as error:  # it is only a sign
                 _log.debug("no sign of life", extra={"error": type(error).__name__})
             await self._clock.sleep(pause_s)
-
-
-def _marked(posted: Sequence[str]) -> list[str]:
-    """Return the handles of those that say that they may be there twice."""
-    return [handle for mark, handle in pairwise(posted) if mark == _MARKED]
-
-
-def _spare(posted: Sequence[str], adopted: Sequence[str]) -> int:
-    """Return how many of the adopted messages stand after one that was to take the place of the first of them."""
-    return min(sum(map(bool, posted[posted.index("") :])), len(adopted)) if "" in posted else 0

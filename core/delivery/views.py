@@ -15,13 +15,10 @@ from itertools import count
 from typing import Final
 from weakref import WeakValueDictionary
 
-from core.answering.language_choice import Locales
-from core.delivery.alerts import OwnerAlerts
+from core.answering.parts import Reach, TurnLimits
 from core.delivery.fallback import Aside
-from core.delivery.line import Line, PlaceInLine
-from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace
-from core.delivery.view import View
+from core.delivery.view import Line, PlaceInLine, View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.ports import Channel, Clock
 from core.stores import Inbox
@@ -41,24 +38,12 @@ class Views:
     seconds after its question, or later, notifies whoever asked (0: none does).
     """
 
-    def __init__(
-        self,
-        inbox: Inbox,
-        notifier: Notifier,
-        alerts: OwnerAlerts,
-        locales: Locales,
-        clock: Clock,
-        *,
-        status_after_s: float,
-        notify_after_s: float,
-    ) -> None:
+    def __init__(self, inbox: Inbox, reach: Reach, clock: Clock, limits: TurnLimits) -> None:
         self._inbox = inbox
-        self._notifier = notifier
-        self._alerts = alerts
-        self._locales = locales
+        self._reach = reach
         self._clock = clock
-        self._pace = Pace(status_after_s=status_after_s)
-        self._notify_after_s = notify_after_s or math.inf
+        self._pace = Pace(status_after_s=limits.status_after_s)
+        self._notify_after_s = limits.notify_after_s or math.inf
         self._lines: WeakValueDictionary[tuple[str, str], Line] = WeakValueDictionary()
         self._numbers = count()
 
@@ -117,7 +102,7 @@ class Views:
             return
         sentence = filled(_WHY[kind], platform=incoming.chat.platform.title(), places="{places}")
         settle_s = 0.0 if kind in _OF_ONE_PLACE else _SETTLE_S
-        self._alerts.tell(_key(incoming, kind), sentence, place=_place(incoming), settle_s=settle_s)
+        self._reach.alerts.tell(_key(incoming, kind), sentence, place=_place(incoming), settle_s=settle_s)
 
     async def settle(self, incoming: Incoming, view: View) -> None:
         """Alert the owners if the chat refused the answer or did not confirm it; else close the alerts of that chat."""
@@ -125,15 +110,15 @@ class Views:
             await self.report(incoming, trouble)
         elif not view.channel.said_aside:
             for kind in _WHY:
-                self._alerts.over_in(_key(incoming, kind), _place(incoming)[0])
+                self._reach.alerts.over_in(_key(incoming, kind), _place(incoming)[0])
 
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
         """Return the person's private chat and the reason to show there; None if the platform is not connected."""
-        channels = self._notifier.platforms.get(incoming.chat.platform)
+        channels = self._reach.notifier.platforms.get(incoming.chat.platform)
         if channels is None:
             return None
         kind = next((kind for kind in _REASONS if isinstance(refusal, kind)), ChannelError)
-        reason = _REASONS[kind][await self._locales.of(incoming)]
+        reason = _REASONS[kind][await self._reach.locales.of(incoming)]
         return Aside(channels.private(incoming.user), reason)
 
     async def _record(self, incoming: Incoming, handles: Sequence[str]) -> None:

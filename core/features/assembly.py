@@ -13,8 +13,7 @@ from core.answering.enclosed import FileService
 from core.answering.incognito import IncognitoTalks
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
 from core.answering.turn import Additions, Heard, Services, Turn
-from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
-from core.commands.command import CommandTable
+from core.commands.command import CONTINUE_COMMAND, RESET, RETRY, CommandTable
 from core.features.access.gate import AccessGate, Cards
 from core.features.access.rules import Access
 from core.features.admin.machine import Machine
@@ -24,6 +23,7 @@ from core.features.feature import Contribution, FeatureSettings, Shared, Stores
 from core.features.ledger.admin_usage import build as ledger
 from core.features.links.link import build as links
 from core.features.memories.commands import build as memories
+from core.features.pending_input import stop_command
 from core.features.preferences.commands import build as preferences
 from core.features.privacy.forget import build as privacy
 from core.features.quotas.commands import build as quotas

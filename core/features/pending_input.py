@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from core.actions.proposal import PROPOSALS, Deletion, Keeping, Proposal, Replacement, Rewrites
-from core.answering.confirmations import Arrival, Choice, Confirmations, Offer, Open, read_open
+from core.answering.confirmations import Arrival, Confirmations, Offer, Open, WhichOne, read_open
 from core.answering.parts import ReplyReader
-from core.commands.builtin import is_retry, is_stop
-from core.commands.command import Request
+from core.commands.command import ON_ANSWERS, Command, Request, is_retry, is_stop
 from core.enclosures import QuoteKind
 from core.history.conversation import Conversation
 from core.memory.memories import Memories
 from core.ports import Clock
+from core.text.catalogue import text
 from core.text.replies import (
     Doing,
     acknowledges,
@@ -33,10 +34,10 @@ from core.types import ChangeKind, Incoming, MessageRole
 
 VALID_FOR: Final = timedelta(minutes=10)
 WHICH: Final = "which"
-"""What /confirm is told with the code of a `Choice`."""
+"""What /confirm is told with the code of a `WhichOne`."""
 
 _BOTH: Final = 2
-_TAKEN_TOGETHER: Final = {Deletion.__name__, Offer.__name__, Choice.__name__}
+_TAKEN_TOGETHER: Final = {Deletion.__name__, Offer.__name__, WhichOne.__name__}
 """The kinds of questions that a word for both may answer."""
 
 _SKEW: Final = timedelta(seconds=5)
@@ -113,7 +114,7 @@ class PendingReplies(ReplyReader):
         """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
         waiting = await self._store.find(incoming.conversation)
         await self._store.take(incoming.conversation)
-        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS, *self.kinds, Offer, Choice)
+        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS, *self.kinds, Offer, WhichOne)
         return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
 
     async def _meant(self, incoming: Incoming, arrival: Arrival, conversation: Conversation) -> str:
@@ -171,7 +172,7 @@ class PendingReplies(ReplyReader):
         others = [each for each in found if not each.passed and each.kind not in _TAKEN_TOGETHER]
         if not others and len(deletions) == _BOTH and all(len(each.versions) == 1 for each in deletions):
             ids, versions = zip(*((each.memory_ids[0], each.versions[0]) for each in reversed(deletions)), strict=True)
-            await self._confirmations.drop(here, Deletion, Choice)
+            await self._confirmations.drop(here, Deletion, WhichOne)
             return f"/confirm yes {await self._confirmations.ask(here, Deletion(ids, versions))}"
         if not others and not deletions and len(offers) >= _BOTH:
             return await self._which(incoming, [(each, read_open(each, Offer).command) for each in offers])
@@ -179,7 +180,7 @@ class PendingReplies(ReplyReader):
 
     async def _which(self, incoming: Incoming, answers: Sequence[tuple[Open, str]]) -> str:
         """Return the command that asks which of several questions is meant."""
-        choice = Choice(tuple(command for _, command in answers))
+        choice = WhichOne(tuple(command for _, command in answers))
         about = "\n".join(each.about for each, _ in answers)
         return f"/confirm {WHICH} {await self._confirmations.ask(incoming.conversation, choice, about)}"
 
@@ -199,9 +200,10 @@ class PendingReplies(ReplyReader):
                 proposal: Proposal = read_open(asked, kind)  # type: ignore[assignment]  # one of PROPOSALS
                 return _command_to(asked.code, proposal, text)
         if asked.kind == Offer.__name__:
-            return read_open(asked, Offer).command if means_yes(text) and not acknowledges(text) else ""
-        if asked.kind == Choice.__name__:
-            commands = read_open(asked, Choice).commands
+            is_agreed = any(means_yes(text, each) for each in (Doing.KEEP, Doing.REPLACE))  # none offers to delete
+            return read_open(asked, Offer).command if is_agreed and not acknowledges(text) else ""
+        if asked.kind == WhichOne.__name__:
+            commands = read_open(asked, WhichOne).commands
             chosen = numbered(text, len(commands)) or ()
             return commands[chosen[0]] if len(chosen) == 1 else ""
         of_feature = next((kind for kind in self.kinds if kind.__name__ == asked.kind), None)
@@ -268,3 +270,28 @@ def _answer_to(proposal: Proposal, text: str) -> str:
     has_numbers = options > 1 or isinstance(proposal, Deletion | Rewrites)
     chosen = numbered(text, options, doing) if has_numbers else None
     return " ".join(("yes", *(str(at + 1) for at in chosen))) if chosen else ""
+
+
+def stop_command(replies: PendingReplies) -> Command:
+    """Return /stop, which drops what the bot asked in the conversation."""
+    return Command(
+        "stop",
+        text("commands.stop"),
+        partial(stop, replies),
+        in_conversation=True,
+        is_listed=True,
+        topics=(ON_ANSWERS,),
+    )
+
+
+async def stop(replies: PendingReplies, request: Request, _: str) -> None:
+    """Forget what the bot asked there; a running answer was stopped by the chatbot before this."""
+    waited = await replies.drop(request.incoming)
+    if waited:
+        await request.tell(NOTHING_WAITS)
+    else:
+        await request.refuse(NOTHING_TO_STOP)
+
+
+NOTHING_WAITS = text("conversations.nothing_waits")
+NOTHING_TO_STOP = text("conversations.nothing_to_stop")

@@ -28,7 +28,7 @@ from core.history.window import (
 from core.history.withholding import Knowledge, Lookup, clean_summary, known, recalled, withheld_of
 from core.ports import Clock, Tokenizer
 from core.stores import HistoryStore
-from core.threads import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
+from core.threads import THREAD_ID_RULE, Summary, ThreadRecord, ToldMemory, Transition, TurnState, is_thread_id
 from core.types import (
     ChatKey,
     ConversationKey,
@@ -149,11 +149,12 @@ class Conversations:
         now, told = self.clock.now(), {"origin": conversation.chat.platform, "version": self._version}
         if thread_id:
             thread = await named_thread(self.store, Thread(thread_id, conversation, now, now, metadata=told))
+            messages, tokens = await self.store.totals(thread.id)
+            thread = replace(thread, messages=messages, tokens=tokens)
         else:
             thread = await self.store.open_thread(conversation, now, told)
-        messages, tokens = await self.store.totals(thread.id)
-        _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
-        return Conversation(thread, self, await self._place_settings(conversation.chat), tokens)
+        _log.info("memory loaded", extra={"thread_id": thread.id, "messages": thread.messages, "tokens": thread.tokens})
+        return Conversation(thread, self, await self._place_settings(conversation.chat))
 
     async def switch(self, user: UserKey, thread_id: str) -> Thread | None:
         """Make an earlier thread of the person active, and archive the active one of that chat."""
@@ -251,17 +252,17 @@ class Conversation:
         thread: Thread,
         conversations: Conversations,
         place_settings: PlaceSettings = PlaceSettings(),
-        tokens: int = 0,
     ) -> None:
         self.thread = thread
         self.conversations = conversations
         self.store = conversations.store
         self._place_settings = place_settings
-        self._tokens = tokens
+        self._tokens = thread.tokens
         self.added = 0
         self._messages = ReadMessages(conversations.store, thread.id)
         self._entered: tuple[Transition, ...] = ()
         self._begun = 0
+        self._told: dict[int, Sequence[ToldMemory]] = {}
 
     @property
     def room_messages(self) -> int:
@@ -366,7 +367,7 @@ class Conversation:
             self._messages, bound, turn=turn, max_tokens=left, withheld=withheld, is_steady=limits.steady
         )
         if lookup is not None:
-            knowledge = await known(self.store, messages, lookup)
+            knowledge = await known(self.store, messages, lookup, self._told)
             items = tuple({item.id: item for item in (*items, *knowledge.items.values())}.values())
             messages = await self._counted(
                 knowledge.present(messages, turn, zone or self.conversations.zone), knowledge

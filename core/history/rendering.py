@@ -249,9 +249,12 @@ async def find_quotes(
     tells of the memories `beside`, which are shown anyway.
     """
     best: dict[int, Quoted] = {}
-    asked = ([word for word in folded_words(query) if word not in _EMPTY] for query in queries)
-    for words in {frozenset(each): each for each in asked if each}.values():
-        found = await store.search(users, " ".join(words), limit=_FOUND, room=room, said=said, skip=skip)
+    telling = ([word for word in folded_words(query) if word not in _EMPTY] for query in queries)
+    asked = list({frozenset(each): each for each in telling if each}.values())
+    if not asked:
+        return NOTHING
+    lists = await store.search(users, [*map(" ".join, asked)], limit=_FOUND, room=room, said=said, skip=skip)
+    for words, found in zip(asked, lists, strict=True):
         for each in _judged(found, frozenset(words)):
             known_before = best.get(each.message.id)
             if known_before is None or known_before.score < each.score:

@@ -39,11 +39,6 @@ def told_of(item: MemoryItem) -> ToldMemory:
     return ToldMemory(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
 
 
-def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
-    """Return whether a text gives a memory away (`tells`)."""
-    return tells(text, item.content, by_person=by_person)
-
-
 def tells(text: str, content: str, *, by_person: bool = False) -> bool:
     """Return whether a text gives a content away: it contains a long number or a name of it, or else half of its words.
 
@@ -122,9 +117,21 @@ def withheld(message: Message) -> Message:
     return replace(message, content="", attachments=(), quotes=(), question=question, offered=())
 
 
-async def known(store: HistoryStore, messages: Sequence[Message], lookup: Lookup) -> Knowledge:
-    """Look up the memories that the messages show and tell of."""
-    told = await store.told([message.id for message in messages])
+async def known(
+    store: HistoryStore,
+    messages: Sequence[Message],
+    lookup: Lookup,
+    known_told: dict[int, Sequence[ToldMemory]] | None = None,
+) -> Knowledge:
+    """Look up the memories that the messages show and tell of.
+
+    What they tell of is asked for once if `known_told` is handed on from one prompt of a turn to the next.
+    """
+    known_told = {} if known_told is None else known_told
+    unknown = [message.id for message in messages if message.id not in known_told and not _is_recalled(message)]
+    found = await store.told(unknown)
+    known_told |= {i: found.get(i, ()) for i in unknown}
+    told = {message.id: known_told.get(message.id, ()) for message in messages}
     ids = [message.memory_id for message in messages if message.memory_id]
     ids += [each.memory_id for those in told.values() for each in those]
     return Knowledge(await _items(lookup, ids), told)

@@ -56,8 +56,10 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     if scene.can_search and any(part.otherwise is not None for part in parts):  # it tells what they are for
         return Move(SEARCH)
     moves = [_move(seen_by(scene, parts, part), part) for part in parts]
+    is_kept = any(part.is_sure and part.intent is not Intent.REMOVE for part in to_keep(scene, parts))
+    last = {UPDATE, DELETE} if is_kept else {UPDATE, DELETE, SAVE}  # they ask, which ends the turn
     for move in moves:
-        if move.action not in {QUESTION, FINISH, UPDATE, DELETE}:
+        if move.action not in {QUESTION, FINISH, *last}:
             return move
     telling = [
         move
@@ -65,7 +67,7 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
         if move.text.strip(NOTHING_TO_ADD)
         and (part.intent in _CHANGING or not scene.ran(UPDATE))  # else told before it
     ]
-    proposing = [move.action for move in moves if move.action in {UPDATE, DELETE}]
+    proposing = sorted((move.action for move in moves if move.action in last), key=lambda action: action == SAVE)
     if len(proposing) > 1 and UPDATE in proposing:  # deletions are proposed together
         telling.append(Move(FINISH, say.ONE_AT_A_TIME[scene.locale]))
     if proposing and scene.is_ending:
@@ -272,10 +274,14 @@ def _called(scene: Scene, part: MessagePart) -> Move:
         return _act(scene, part.action)
     if runs[part.earlier].notes:
         return Move(FINISH, "\n".join(runs[part.earlier].notes))
-    told = scene.context.history[-1:]
-    if told and told[0].role is MessageRole.ASSISTANT:
+    if _is_answered(scene):
         return Move(FINISH, NOTHING_TO_ADD)
     return _ended(scene, part.action, say.TALK["ack"])
+
+
+def _is_answered(scene: Scene) -> bool:
+    """Return whether something was said in this turn."""
+    return scene.context.history[-1:] != () and scene.context.history[-1].role is MessageRole.ASSISTANT
 
 
 def _about(scene: Scene, part: MessagePart) -> Move:
@@ -298,7 +304,10 @@ def _chat(scene: Scene, part: MessagePart) -> Move:
         return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.context.now, scene.locale)))
     if part.about == "ack" and means_yes(part.text) and not acknowledges(part.text):
         return Move(FINISH, say.TALK["yes"][scene.locale])
-    return Move(FINISH, say.TALK[part.about or mood(part.text) or "chat"][scene.locale])
+    kind = part.about or mood(part.text)
+    if not kind and _is_answered(scene):
+        return Move(FINISH, NOTHING_TO_ADD)
+    return Move(FINISH, say.TALK[kind or "chat"][scene.locale])
 
 
 _MOVES: Final[Mapping[Intent, Callable[[Scene, MessagePart], Move]]] = {

@@ -136,6 +136,7 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
                 part = replace(part, otherwise=whole)
             found.append(part)
         kept_at = piece.start if piece.intent in {Intent.KEEP, Intent.ACTION} else None
+    found = [_beside(part) for part in found] if len(found) > 1 else found
     serious = [part for part in found if part.intent is not Intent.CHAT or part.about == "clock"]
     parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
     told = [part for part in parts if part.intent in _TOLD and not frames.listed(part.text)]
@@ -147,6 +148,13 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
         ]
     parts = [_completed(scene, _stated(part)) for part in parts]
     return (_pointed(scene, parts) or tuple(parts)) if scene.message else tuple(parts)
+
+
+def _beside(part: MessagePart) -> MessagePart:
+    """Return what may be told in passing, beside other wishes, as talk: it names nobody, and no value."""
+    is_doubtful = part.intent in {Intent.KEEP, Intent.CHANGE} and not part.is_sure
+    names = any(word[:1].isupper() for word in part.text.split()[1:]) or any(map(str.isdigit, part.text))
+    return replace(part, intent=Intent.CHAT) if is_doubtful and not names else part
 
 
 def _stated(part: MessagePart) -> MessagePart:
@@ -235,7 +243,20 @@ def _pieces(scene: Scene) -> list[_Piece]:
     if len(spans) > _MAX_PARTS:
         spans = [*spans[: _MAX_PARTS - 1], (spans[_MAX_PARTS - 1][0], len(message.rstrip()))]
     cuts = (each for span in spans for each in wishes(message, *span))
-    return [_framed(scene, _Piece(each.start, each.end, joins=each.joins)) for each in cuts]
+    return [part for each in cuts for part in _with_told(scene, _Piece(each.start, each.end, joins=each.joins))]
+
+
+def _with_told(scene: Scene, piece: _Piece) -> list[_Piece]:
+    """Return a piece with its frame, and before a request to be reminded what it tells: "exam on friday, remind me"."""
+    framed, text = _framed(scene, piece), scene.message[piece.start : piece.end]
+    request = frames.pattern("reminds").search(flat(text[: frames.HEAD_CHARS]))
+    has_time = request is not None and find_time(text[request.end() :], scene.context.now, scene.locale) is not None
+    told = text[: request.start()].rstrip(" ,.;") if request is not None and has_time else ""
+    if framed.intent is not Intent.ACTION or len(told.split()) < _BARE_WORDS or not _is_appointment(told, scene):
+        return [framed]
+    start = piece.start + frames.opened(told)
+    kept = _Piece(start, piece.start + len(told), Intent.KEEP, "tells what it asks to be reminded of")
+    return [kept, framed]
 
 
 def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:

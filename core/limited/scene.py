@@ -176,7 +176,7 @@ def _earlier(context: PromptContext) -> Sequence[Message]:
     for index in range(len(context.history) - 1, -1, -1):
         message = context.history[index]
         if message.role is MessageRole.USER and message.modal is not Modal.MEMORY:
-            return context.history[:index] if message.text == context.message else context.history
+            return context.history[:index] if context.message in message.text else context.history
     return context.history
 
 

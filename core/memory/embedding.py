@@ -13,7 +13,8 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from importlib import resources
 
 import numpy as np
 
@@ -21,78 +22,6 @@ from core.errors import ProviderError
 from core.ports import Embedder, VectorIndex
 from core.stores import AskedVectors, Neighbours, PhraseStore, SearchRequest, SearchResult, VectorSearch
 from core.types import UserKey, Vector, Vectors
-
-PORTUGUESE: Final = (
-    "Onde fica a farmácia mais próxima?",
-    "telefone do escritório",
-    "A reunião foi adiada para quinta-feira.",
-    "Quanto custa a passagem de ônibus?",
-    "cor favorita",
-    "O vizinho comprou uma bicicleta nova.",
-    "Quem vai buscar as crianças na escola?",
-    "lista de compras do mercado",
-    "Gosto de caminhar na praia de manhã.",
-    "Qual é o nome do professor de história?",
-    "endereço da tia",
-    "A geladeira quebrou no domingo.",
-    "Que horas começa o jogo?",
-    "presente de Natal para o avô",
-    "O relatório precisa ser entregue em julho.",
-    "Como se faz arroz?",
-    "exame de sangue",
-    "Guardei os documentos na gaveta azul.",
-    "Você pode me contar uma história?",
-    "número da conta do banco",
-)
-ENGLISH: Final = (
-    "Where is the nearest pharmacy?",
-    "office phone",
-    "The meeting was moved to Thursday.",
-    "How much is a bus ticket?",
-    "favourite colour",
-    "The neighbour bought a new bicycle.",
-    "Who picks the children up from school?",
-    "grocery shopping list",
-    "I like to walk on the beach in the morning.",
-    "What is the name of the history teacher?",
-    "aunt's address",
-    "The fridge broke down on Sunday.",
-    "What time does the game start?",
-    "Christmas present for grandpa",
-    "The report has to be handed in by July.",
-    "How do you cook rice?",
-    "blood test",
-    "I put the papers in the blue drawer.",
-    "Can you tell me a story?",
-    "bank account number",
-)
-SPANISH: Final = (
-    "¿Dónde está la farmacia más cercana?",
-    "teléfono de la oficina",
-    "La reunión se aplazó al jueves.",
-    "¿Cuánto cuesta el billete de autobús?",
-    "color favorito",
-    "El vecino compró una bicicleta nueva.",
-    "¿Quién recoge a los niños del colegio?",
-    "lista de la compra",
-    "Me gusta caminar por la playa por la mañana.",
-    "¿Cómo se llama el profesor de historia?",
-    "dirección de la tía",
-    "La nevera se estropeó el domingo.",
-    "¿A qué hora empieza el partido?",
-    "regalo de Navidad para el abuelo",
-    "El informe se entrega en julio.",
-    "¿Cómo se hace el arroz?",
-    "análisis de sangre",
-    "Guardé los papeles en el cajón azul.",
-    "¿Puedes contarme una historia?",
-    "número de cuenta del banco",
-)
-LANGUAGES: Final = (PORTUGUESE, ENGLISH, SPANISH)
-"""One tuple a language, the same subject in the same place of each."""
-
-_BACKGROUND = tuple(sentence for language in LANGUAGES for sentence in language if "?" not in sentence)
-"""Without the questions: their mean would take from a question what makes it differ from another."""
 
 _MIN_NORM = 1e-6
 _CACHED_ROWS = 256
@@ -126,6 +55,16 @@ _log = logging.getLogger(__name__)
 
 MAX_CHARS = 1000
 """How much of a text is embedded: a vector of more says less."""
+
+
+@cache
+def background() -> Sequence[str]:
+    """Return sentences whose mean is that of a space: the same subjects in each language.
+
+    None is a question: their mean would take from a question what makes it differ from another.
+    """
+    lines = resources.files(__package__).joinpath("background.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith("[")]
 
 
 class Embedding:
@@ -174,7 +113,7 @@ class Embedding:
         space, asked = self._embedder.space, [text[:MAX_CHARS] for text in texts]
         if self._normalizer is not None and self._normalizer.space == space:
             return await self._embedder.embed(asked)
-        vectors = await self._embedder.embed([*asked, *_BACKGROUND])
+        vectors = await self._embedder.embed([*asked, *background()])
         self._normalizer = EmbeddingNormalizer(space, vectors[len(asked) :].mean(axis=0))
         return vectors[: len(asked)]
 
@@ -210,15 +149,15 @@ class OwnerIndex:
     async def follow(self, store: PhraseStore, owner: UserKey) -> None:
         """Bring the index to what the store holds now."""
         space = self.normalizer.space
-        fresh = await store.fresh(owner, space, self.newest)
+        fresh = await store.fresh(owner, space, self.newest, None if self.version == -1 else self.removed)
         await self._add(fresh.ids, fresh.vectors)
         self.partial = self.partial or fresh.partial
-        if fresh.removed != self.removed and self.version != -1:
-            there = await store.embedded(owner, space)
+        if fresh.embedded is not None:
             held = self.index.ids()
-            await self._remove(held - there)
-            await self._add(*await store.vectors(owner, space, there - held))
-            self.partial = bool(await store.unembedded(owner, space, 1))
+            await self._remove(held - fresh.embedded)
+            if missing := fresh.embedded - held:
+                await self._add(*await store.vectors(owner, space, missing))
+            self.partial = fresh.partial
         self.version, self.removed = fresh.version, fresh.removed
 
     async def nearest(self, rows: Vectors, k: int, most: int = 0) -> frozenset[int]:

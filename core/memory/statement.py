@@ -17,7 +17,7 @@ from importlib import resources
 from typing import Final, TypeAlias
 
 from core.text.unicode import flat
-from core.text.words import FUNCTION_WORDS
+from core.text.words import FUNCTION_WORDS, expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,14 +380,7 @@ _SPEAKER: Final = re.compile(r"^[^\W\d_]\w*:\s+(?=(?:\S+\s+){3})")
 
 @cache
 def _kinds() -> Mapping[str, re.Pattern[str]]:
-    """Return a pattern for each section of the file that ships with this package."""
-    found: dict[str, list[str]] = {}
-    for line in resources.files(__package__).joinpath("fact.txt").read_text("utf-8").splitlines():
-        if line.startswith("["):
-            found[line.strip("[]")] = []
-        elif line and not line.startswith("#"):
-            next(reversed(found.values())).append(line)
-    return {name: re.compile("|".join(lines)) for name, lines in found.items()}
+    return {name: re.compile(each) for name, each in expressions(__package__, "fact.txt").items()}
 
 
 def tells_change(text: str) -> bool:

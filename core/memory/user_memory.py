@@ -160,14 +160,13 @@ class MemoryReading:
     context: ChangeContext
     files: FileStore
 
-    @staticmethod
-    def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
-        """Return the texts of a draft that want to be embedded before it is saved: its bindings and its content."""
-        return phrases_of(draft)
-
     async def embed(self, texts: Sequence[str]) -> Mapping[str, Vector]:
         """Map the texts to vectors by one call of the embedder; empty while it is down, and then words must do."""
         return await self.embedding.vectors(texts)
+
+    async def embed_drafts(self, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:
+        """Map what drafts are found by to vectors, by one call of the embedder."""
+        return await self.embed([phrase for draft in drafts for phrase in phrases_of(draft)])
 
     async def embed_queries(self, queries: Sequence[str]) -> Mapping[str, Vector]:
         """Map what `search` wants the vectors of to them: the queries and their parts, by one call of the embedder."""
@@ -175,12 +174,12 @@ class MemoryReading:
 
     async def find(self, query: str, *, limit: int) -> Sequence[MemoryHit]:
         """Return up to `limit` memories that a question finds, the best first; one call of the embedder."""
-        return await self.search([query], await self.embed_queries([query]), limit=limit)
+        return await self.search([query], limit=limit)
 
     async def search(
         self,
         queries: Sequence[str],
-        vectors: Mapping[str, Vector],
+        vectors: Mapping[str, Vector] | None = None,
         *,
         limit: int = 5,
         floor: float = NEAR,
@@ -189,11 +188,14 @@ class MemoryReading:
     ) -> Sequence[MemoryHit]:
         """Return up to `limit` memories, the best first, each with its best score over its phrases and the queries.
 
-        `vectors` holds what `embed_queries` made of the queries; one that is not in it is searched by its words alone.
+        `vectors` holds what `embed_queries` made of the queries (None: it is made now); one that is not in it is
+        searched by its words alone.
         Nothing with a chance under `floor` is returned: over the default, most unrelated questions get no answer.
         With `past`, earlier versions and what is no longer true are found, too; with `said`, only what was said then.
         In a room, only what may be spoken of there is looked at, however near the rest may lie.
         """
+        if vectors is None:
+            vectors = await self.embed_queries(queries)
         return await search_memories(self, queries, vectors, limit=limit, floor=floor, past=past, said=said)
 
     async def neighbours(self, text: str, vectors: Mapping[str, Vector]) -> Sequence[MemoryItem]:
@@ -253,7 +255,7 @@ class UserMemory(MemoryReading):
     async def save(
         self,
         drafts: Sequence[MemoryDraft],
-        vectors: Mapping[str, Vector],
+        vectors: Mapping[str, Vector] | None = None,
         *,
         source_ids: Sequence[int] = (),
         hints: Mapping[str, str] | None = None,
@@ -262,11 +264,13 @@ class UserMemory(MemoryReading):
 
         Each is compared with the memories near it, in a room with those that are audible there. One that repeats a
         memory adds its source to that; one that takes the place of a memory makes its words an earlier version.
-        `hints` are the ids of the memories that a model says drafts repeat or change, by their content.
+        `hints` are the ids of the memories that a model says drafts repeat or change, by their content. `vectors` are
+        those of `embed_drafts` (None: they are made now), as for all that stores drafts.
 
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
+        vectors = await self.embed_drafts(drafts) if vectors is None else vectors
         return await self.put(await self.compare(drafts, vectors, hints=hints), vectors, source_ids=source_ids)
 
     async def compare(
@@ -332,7 +336,11 @@ class UserMemory(MemoryReading):
         return replace(draft, bindings=_once((*draft.bindings, *kept))[:_MAX_KEPT])
 
     async def add(
-        self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()
+        self,
+        drafts: Sequence[MemoryDraft],
+        vectors: Mapping[str, Vector] | None = None,
+        *,
+        source_ids: Sequence[int] = (),
     ) -> Sequence[MemoryItem]:
         """Store the drafts without a look at what is near, and return the memories that hold them, in order.
 
@@ -342,6 +350,7 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
+        vectors = await self.embed_drafts(drafts) if vectors is None else vectors
         return [each.item for each in await self._add(drafts, vectors, source_ids)]
 
     async def update(
@@ -355,7 +364,7 @@ class UserMemory(MemoryReading):
         meant: str = "",
         attachments: Sequence[Attachment] | None = None,
         passages: Sequence[Passage] = (),
-        vectors: Mapping[str, Vector],
+        vectors: Mapping[str, Vector] | None = None,
         source_ids: Sequence[int] = (),
         keeps_past: bool = False,
     ) -> MemoryItem | None:
@@ -389,7 +398,7 @@ class UserMemory(MemoryReading):
             return await self._replace(
                 item,
                 replace(cleaned(draft), passages=tuple(passages)),
-                vectors,
+                await self.embed_drafts([draft]) if vectors is None else vectors,
                 rooms=rooms,
                 shared=shared,
                 source_ids=source_ids,
@@ -401,7 +410,7 @@ class UserMemory(MemoryReading):
         """Note that what these memories say is still so: all of it was said now, at one moment."""
         at = self.clock.now()
         for item in items:
-            vectors = await self.embed(self.phrases_of(item.draft))
+            vectors = await self.embed_drafts([item.draft])
             await self._replace(item, item.draft, vectors, rooms=item.rooms, shared=item.shared, at=at)
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:

@@ -10,7 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import cast
 
 import anthropic
@@ -20,10 +20,9 @@ from anthropic import AsyncStream
 from core.dialogue import Delta, Picture, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
 from core.errors import BadReply, ContextTooLong, ProviderDown
 from core.ports import Tokenizer
-from core.providers.failure import by_status, hooks
-from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note
+from core.providers.failure import SCHEMA_WORDS, Ladder, Params, Rung, as_note, by_status, hooks
 from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, base64_of, sendable
-from core.providers.tool_forms import arguments_of, is_object
+from core.providers.written_calls import arguments_of, is_object
 from core.types import JSONValue, MessageRole
 
 BASE_URL = "https://api.anthropic.com"
@@ -75,17 +74,111 @@ class AnthropicEndpoint(Endpoint):
         """Return a model of this account."""
         return AnthropicModel(self, options)
 
+    async def post(self, path: str, body: dict[str, JSONValue]) -> RawStream:
+        """Send a request."""
+        return await self.client.post(path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+
+    @contextmanager
+    def failures(self, name: str) -> Iterator[None]:
+        """Translate the SDK's errors to ours."""
+        try:
+            yield
+        except anthropic.APIStatusError as error:
+            status = error.status_code if error.status_code >= _FIRST_ERROR else _STATUSES.get(error.type or "", 500)
+            complaint = error.api_message or error.message
+            raise by_status(name, status, error.type, complaint, error.response.headers) from None
+        except (anthropic.AnthropicError, httpx2.HTTPError) as error:
+            raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
+        except ValueError:
+            raise BadReply(f"{name} sent what is not its protocol") from None
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self.client.close()
 
 
+class _Reading(Reading):
+    """Read text blocks, and, if tools were offered, calls and thoughts: deltas of other types are ignored."""
+
+    def __init__(self, name: str, *, has_tools: bool) -> None:
+        super().__init__(name, has_tools=has_tools)
+        self._counts: dict[str, object] = {}
+        self._has_begun = False
+        self._block: dict[str, JSONValue] = {}
+        self._arguments = ""
+
+    def take(self, event: object) -> Sequence[Part]:
+        match event:
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
+                self._has_begun = self._has_begun or bool(text)
+                return (Delta(text),) if text else ()
+            case {"type": "content_block_start" | "content_block_delta" | "content_block_stop"} if self._has_tools:
+                return self._take_block(event)
+            case {"type": "message_start", "message": {"usage": Mapping() as usage}}:
+                self._count(usage)
+            case {"type": "message_delta", "delta": {"stop_reason": str(reason)}, **rest}:
+                calls = self._stopped(_STOPS.get(reason, Stop.END))
+                self._count(rest.get("usage"))
+                if reason == "model_context_window_exceeded" and not self._has_begun:
+                    raise ContextTooLong(f"{self._name} had no room left for an answer")
+                return calls
+        return ()
+
+    def _take_block(self, event: object) -> Sequence[Part]:
+        """Collect a block of thinking or a call, which is given when it is whole.
+
+        The block of a call that reached the length limit is closed like any other, before the reason is told.
+        """
+        match event:
+            case {"type": "content_block_start", "content_block": Mapping() as block}:
+                self._block, self._arguments = dict(block), ""
+            case {"delta": {"type": "input_json_delta", "partial_json": str(piece)}}:
+                self._arguments += piece
+            case {"delta": {"type": "thinking_delta", "thinking": str(piece)}}:
+                self._block["thinking"] = f"{self._block.get('thinking') or ''}{piece}"
+            case {"delta": {"type": "signature_delta", "signature": str(piece)}}:
+                self._block["signature"] = piece
+            case {"type": "content_block_stop"}:
+                return self._end_block()
+        return ()
+
+    def _end_block(self) -> Sequence[Part]:
+        block, self._block = self._block, {}
+        match block:
+            case {"type": "thinking" | "redacted_thinking"}:
+                self.thoughts.append(block)
+            case {"type": "tool_use", "id": str(call_id), "name": str(name), **rest}:
+                self._has_begun = True
+                given = rest.get("input")  # compatible servers give it whole
+                call = ToolCall(call_id, name, self._arguments or json.dumps(given or {}))
+                return self._called(call, is_whole=bool(given) or is_object(self._arguments))
+        return ()
+
+    def _count(self, usage: object) -> None:
+        """Keep the latest of each count: the last event repeats some counts of the first, and may lack others."""
+        if not isinstance(usage, Mapping):
+            return
+        details = usage.get("output_tokens_details")
+        flat = {**usage, **(details if isinstance(details, Mapping) else {})}
+        self._counts |= {name: count for name, count in flat.items() if isinstance(count, int)}
+        cached, written = self._of("cache_read_input_tokens"), self._of("cache_creation_input_tokens")
+        self.usage = Usage(
+            input_tokens=self._of("input_tokens") + written + cached,
+            output_tokens=self._of("output_tokens"),
+            cached_tokens=cached,
+            reasoning_tokens=self._of("thinking_tokens"),
+            cache_write_tokens=written,
+        )
+
+    def _of(self, name: str) -> int:
+        return cast("int", self._counts.get(name, 0))
+
+
 class AnthropicModel(StreamedModel):
     """A Claude model, or whatever answers at a compatible address."""
 
-    def __init__(self, endpoint: AnthropicEndpoint, options: ModelOptions) -> None:
-        super().__init__(endpoint, options)
-        self._client = endpoint.client
+    path = "/v1/messages"
+    reading = _Reading
 
     def _body(self, prompt: Prompt) -> Params:
         """Return the body, with the ends of what stays the same marked for the cache: at most four may be.
@@ -148,122 +241,10 @@ class AnthropicModel(StreamedModel):
             Rung("effort=low", {"output_config": {"effort": "low"}}, ("effort", "output_config")),
         ]
 
-    async def _post(self, body: dict[str, JSONValue]) -> RawStream:
-        return await self._client.post(
-            "/v1/messages", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
-        )
-
-    def _reading(self, *, has_tools: bool) -> Reading:
-        return _Reading(self.name, has_tools=has_tools)
-
-    def _failures(self) -> AbstractContextManager[None]:
-        return _failures(self.name)
-
 
 def _image(picture: Picture) -> dict[str, JSONValue]:
     source: JSONValue = {"type": "base64", "media_type": picture.media_type, "data": base64_of(picture)}
     return {"type": "image", "source": source}
-
-
-@contextmanager
-def _failures(name: str) -> Iterator[None]:
-    """Translate the SDK's errors to ours, `from None`: they may contain a person's words, and tracebacks are logged."""
-    try:
-        yield
-    except anthropic.APIStatusError as error:
-        status = error.status_code if error.status_code >= _FIRST_ERROR else _STATUSES.get(error.type or "", 500)
-        complaint = error.api_message or error.message
-        raise by_status(name, status, error.type, complaint, error.response.headers) from None
-    except (anthropic.AnthropicError, httpx2.HTTPError) as error:
-        raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
-    except ValueError:
-        raise BadReply(f"{name} sent what is not its protocol") from None
-
-
-class _Reading(Reading):
-    """Read text blocks, and, if tools were offered, calls and thoughts: deltas of other types are ignored."""
-
-    def __init__(self, name: str, *, has_tools: bool) -> None:
-        self.stop: Stop | None = None
-        self.usage = Usage()
-        self.thoughts: list[JSONValue] = []
-        self._name = name
-        self._has_tools = has_tools
-        self._counts: dict[str, object] = {}
-        self._has_begun = False
-        self._block: dict[str, JSONValue] = {}
-        self._arguments = ""
-        self._doubtful: list[ToolCall] = []
-
-    def take(self, event: object) -> Sequence[Part]:
-        match event:
-            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
-                self._has_begun = self._has_begun or bool(text)
-                return (Delta(text),) if text else ()
-            case {"type": "content_block_start" | "content_block_delta" | "content_block_stop"} if self._has_tools:
-                return self._take_block(event)
-            case {"type": "message_start", "message": {"usage": Mapping() as usage}}:
-                self._count(usage)
-            case {"type": "message_delta", "delta": {"stop_reason": str(reason)}, **rest}:
-                self.stop = _STOPS.get(reason, Stop.END)
-                self._count(rest.get("usage"))
-                if reason == "model_context_window_exceeded" and not self._has_begun:
-                    raise ContextTooLong(f"{self._name} had no room left for an answer")
-                return self._doubtful if self.stop is Stop.END else ()
-        return ()
-
-    def _take_block(self, event: object) -> Sequence[Part]:
-        """Collect a block of thinking or a call, which is given when it is whole.
-
-        The block of a call that reached the length limit is closed like any other, before the reason is told: a call
-        that is no whole JSON waits for the reason, and so do those after it.
-        """
-        match event:
-            case {"type": "content_block_start", "content_block": Mapping() as block}:
-                self._block, self._arguments = dict(block), ""
-            case {"delta": {"type": "input_json_delta", "partial_json": str(piece)}}:
-                self._arguments += piece
-            case {"delta": {"type": "thinking_delta", "thinking": str(piece)}}:
-                self._block["thinking"] = f"{self._block.get('thinking') or ''}{piece}"
-            case {"delta": {"type": "signature_delta", "signature": str(piece)}}:
-                self._block["signature"] = piece
-            case {"type": "content_block_stop"}:
-                return self._end_block()
-        return ()
-
-    def _end_block(self) -> Sequence[Part]:
-        block, self._block = self._block, {}
-        match block:
-            case {"type": "thinking" | "redacted_thinking"}:
-                self.thoughts.append(block)
-            case {"type": "tool_use", "id": str(call_id), "name": str(name), **rest}:
-                self._has_begun = True
-                given = rest.get("input")  # compatible servers give it whole
-                call = ToolCall(call_id, name, self._arguments or json.dumps(given or {}))
-                if self._doubtful or not (given or is_object(self._arguments)):
-                    self._doubtful.append(call)
-                else:
-                    return (call,)
-        return ()
-
-    def _count(self, usage: object) -> None:
-        """Keep the latest of each count: the last event repeats some counts of the first, and may lack others."""
-        if not isinstance(usage, Mapping):
-            return
-        details = usage.get("output_tokens_details")
-        flat = {**usage, **(details if isinstance(details, Mapping) else {})}
-        self._counts |= {name: count for name, count in flat.items() if isinstance(count, int)}
-        cached, written = self._of("cache_read_input_tokens"), self._of("cache_creation_input_tokens")
-        self.usage = Usage(
-            input_tokens=self._of("input_tokens") + written + cached,
-            output_tokens=self._of("output_tokens"),
-            cached_tokens=cached,
-            reasoning_tokens=self._of("thinking_tokens"),
-            cache_write_tokens=written,
-        )
-
-    def _of(self, name: str) -> int:
-        return cast("int", self._counts.get(name, 0))
 
 
 class AnthropicTokenizer(Tokenizer):

@@ -1,37 +1,30 @@
-"""Models of servers that speak OpenAI's Chat Completions; OpenAI's own are asked by `core.providers.responses`.
+"""OpenAI's API and compatible servers: an account there, embeddings, and speech to text.
 
-Source: the SDK's types. `client.post` with untyped events, because building a typed object from each event takes longer
-than all else (docs/performance.md), and servers differ from the types anyway.
+Chat models are those of `core.providers.chat_completions`; OpenAI's own are asked by `core.providers.responses`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
+import numpy as np
 import openai
 from openai import AsyncStream
 
-from core.dialogue import Delta, Picture, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
-from core.errors import BadReply, ProviderDown
-from core.ports import ChatModel
-from core.providers.failure import by_status, hooks
-from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note, merged
-from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, base64_of, sendable
-from core.providers.tool_forms import arguments_of, is_object
-from core.types import JSONValue
+from core.errors import BadReply, ContextTooLong, ProviderDown
+from core.files.port import Content, Heard, Transcriber
+from core.ports import ChatModel, Embedder
+from core.providers.failure import Ladder, Rung, by_status, hooks, merged
+from core.providers.streamed import Endpoint, ModelOptions, RawStream
+from core.text.unicode import clean
+from core.types import JSONValue, Vectors
 
 BASE_URL = "https://api.openai.com/v1"
 
-_STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
-_LESS_EFFORT = {"none": "minimal", "minimal": "low", "max": "xhigh", "xhigh": "high"}
-_THOUGHT_MARKS: Final = {"<think>": "</think>", "<thinking>": "</thinking>"}
 _LIST_S: Final = 10.0
-_TOKEN_CAPS = ("max_tokens", "max_completion_tokens")  # the name that most servers know; OpenAI's later one
-_EFFORT_WORDS = ("reasoning_effort", "reasoning effort", "reasoning.effort", "thinking")
 
 
 class OpenAIEndpoint(Endpoint):
@@ -69,6 +62,8 @@ class OpenAIEndpoint(Endpoint):
             from core.providers.responses import ResponsesModel
 
             return ResponsesModel(self, options)
+        from core.providers.chat_completions import OpenAIModel
+
         return OpenAIModel(self, options)
 
     async def models(self) -> object:
@@ -77,316 +72,230 @@ class OpenAIEndpoint(Endpoint):
         Raises:
             ProviderError: it did not answer.
         """
-        with failures(self.provider):
+        with self.failures(self.provider):
             return await self.client.get("/models", cast_to=object, options={"max_retries": 0, "timeout": _LIST_S})
+
+    async def post(self, path: str, body: dict[str, JSONValue]) -> RawStream:
+        """Send a request."""
+        return await self.client.post(path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+
+    @contextmanager
+    def failures(self, name: str) -> Iterator[None]:
+        """Translate the SDK's errors to ours."""
+        try:
+            yield
+        except openai.APIStatusError as error:
+            kind = error.code or error.type
+            raise by_status(name, error.status_code, kind, str(error.body), error.response.headers) from None
+        except openai.APIError as error:
+            if error.code is not None and error.code.isdecimal():  # an error inside a stream
+                raise by_status(name, int(error.code), error.type, error.message, {}) from None
+            raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
+        except ValueError:
+            raise BadReply(f"{name} sent what is not its protocol") from None
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self.client.close()
 
 
-class OpenAIModel(StreamedModel):
-    """A model behind Chat Completions."""
+MAX_TEXTS = 256
+"""Texts of one request. Source: OpenAI accepts 2,048; smaller servers embed them one after the other."""
 
-    def __init__(self, endpoint: OpenAIEndpoint, options: ModelOptions) -> None:
-        super().__init__(endpoint, options)
-        self._client = endpoint.client
+MAX_CHARS = 100_000
+"""Characters of one request. Source: OpenAI accepts 300,000 tokens, and a character has at most three."""
 
-    def _body(self, prompt: Prompt) -> Params:
-        messages: list[JSONValue] = [message for turn in prompt.turns for message in self._messages(turn)]
-        if prompt.system:
-            messages.insert(0, {"role": "system", "content": sendable(prompt.system)})
-        return {"model": self._options.model, "messages": messages, "stream": True}
-
-    def _messages(self, turn: PromptTurn) -> Iterator[JSONValue]:
-        """Yield the messages of an entry: one for each result, then its text with its calls."""
-        for result in turn.results:
-            yield {"role": "tool", "tool_call_id": result.call.id, "content": sendable(result.text)}
-        text = turn.whole_text
-        if not turn.calls:
-            if text.strip() or not turn.results:
-                yield {"role": turn.role.value, "content": self._content(turn)}
-            return
-        message: dict[str, JSONValue] = {"role": turn.role.value, "content": sendable(text) if text.strip() else None}
-        if turn.thoughts is not None:
-            message = merged(message, *(block for block in turn.thoughts.blocks if isinstance(block, Mapping)))
-        yield message | {"tool_calls": [self._call(call) for call in turn.calls]}
-
-    @staticmethod
-    def _content(turn: PromptTurn) -> JSONValue:
-        """Return the text of an entry, or a list of it and its pictures."""
-        if not turn.pictures:
-            return sendable(turn.whole_text)
-        shown: list[JSONValue] = [{"type": "text", "text": sendable(turn.whole_text)}]
-        pictures: list[JSONValue] = [
-            {"type": "image_url", "image_url": {"url": data_url(each)}} for each in turn.pictures
-        ]
-        return [*shown, *pictures]
-
-    def _call(self, call: ToolCall) -> JSONValue:
-        arguments = json.dumps(arguments_of(call), ensure_ascii=False)  # some servers parse what they are sent
-        function: JSONValue = {"name": call.name, "arguments": arguments}
-        extra = call.extra.get(self.name)
-        own = extra if isinstance(extra, Mapping) else {}
-        return {"id": call.id, "type": "function", "function": function, **own}
-
-    def _ladders(self, prompt: Prompt) -> list[Ladder]:
-        ladders: list[Ladder] = [
-            *super()._ladders(prompt),
-            [Rung(name, {name: prompt.max_tokens}, (name,)) for name in _TOKEN_CAPS],
-            [Rung("usage", {"stream_options": {"include_usage": True}}, ("stream_options", "include_usage"))],
-        ]
-        if (verbosity := self._options.verbosity) is not None:
-            ladders.append([Rung("verbosity", {"verbosity": verbosity}, ("verbosity",))])
-        return ladders
-
-    def _tool(self, tool: Tool) -> JSONValue:
-        function: JSONValue = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-        return {"type": "function", "function": function}
-
-    def _structured(self, schema: Params) -> Ladder:
-        """Return the forms of a typed answer: enforced by the server, any JSON, or requested in the prompt."""
-        shape: Params = {"name": "answer", "schema": schema, "strict": True}
-        note = as_note(schema)
-        return [
-            Rung("json_schema", {"response_format": {"type": "json_schema", "json_schema": shape}}, SCHEMA_WORDS),
-            Rung("json_object", {"response_format": {"type": "json_object"}}, ("response_format", "json_object"), note),
-            Rung("prompted", note=note),
-        ]
-
-    def _effort(self, effort: str | None, *, has_tools: bool) -> Ladder:
-        """Return the forms of an effort; without one, at last that of models which take no tools while they think."""
-        label = "reasoning_effort"
-        rungs = [
-            Rung(f"{label}={each}", {label: each}, _EFFORT_WORDS) for each in (lesser_efforts(effort) if effort else ())
-        ]
-        if has_tools and effort != "none":
-            unset = [] if effort else [Rung(label, words=_EFFORT_WORDS)]
-            rungs += [*unset, Rung("tools without thinking", {label: "none"}, _EFFORT_WORDS)]
-        return rungs
-
-    async def _post(self, body: dict[str, JSONValue]) -> RawStream:
-        return await self._client.post(
-            "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
-        )
-
-    def _reading(self, *, has_tools: bool) -> Reading:
-        return _Reading(has_tools=has_tools)
-
-    def _failures(self) -> AbstractContextManager[None]:
-        return failures(self.name)
+_SHORTEST_CUT = 256
 
 
-def data_url(picture: Picture) -> str:
-    """Return a picture as an address that holds it."""
-    return f"data:{picture.media_type};base64,{base64_of(picture)}"
+class OpenAIEmbedder(Embedder):
+    """An embedding model of an endpoint, with vectors of length `dims`.
 
-
-def lesser_efforts(effort: str) -> Iterator[str]:
-    """Yield the effort, then its neighbours that more models accept: the ends of the scale differ."""
-    following: str | None = effort
-    while following is not None:
-        yield following
-        following = _LESS_EFFORT.get(following)
-
-
-@contextmanager
-def failures(name: str) -> Iterator[None]:
-    """Translate the SDK's errors to ours, `from None`: they may contain a person's words, and tracebacks are logged."""
-    try:
-        yield
-    except openai.APIStatusError as error:
-        kind = error.code or error.type
-        raise by_status(name, error.status_code, kind, str(error.body), error.response.headers) from None
-    except openai.APIError as error:
-        if error.code is not None and error.code.isdecimal():  # an error inside a stream
-            raise by_status(name, int(error.code), error.type, error.message, {}) from None
-        raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
-    except ValueError:
-        raise BadReply(f"{name} sent what is not its protocol") from None
-
-
-class _Reading(Reading):
-    """Read `content` and, if tools were offered, `tool_calls` and the thoughts that the server wants back."""
-
-    def __init__(self, *, has_tools: bool) -> None:
-        self.stop: Stop | None = None
-        self.usage = Usage()
-        self.thoughts: list[JSONValue] = []
-        self._has_declined = False
-        self._filter = ThoughtFilter()
-        self._calls = _Calls() if has_tools else None
-        self._reasoning = ""
-        self._details: list[dict[str, JSONValue]] = []
-
-    def take(self, event: object) -> Sequence[Part]:
-        match event:
-            case {"usage": Mapping() as usage}:  # in the last event; Gemini repeats it in each, growing
-                self.usage = _usage(usage)
-        match event:
-            case {"choices": [choice, *_]}:
-                return self._choice(choice)
-        return ()
-
-    def _choice(self, choice: object) -> Sequence[Part]:
-        said = ""
-        match choice:
-            case {"delta": {"content": str(text)}}:
-                said = self._filter.feed(text)
-        match choice:
-            case {"delta": {"refusal": str(refusal)}} if refusal:
-                self._has_declined = True
-        if self._calls is not None:
-            self._collect(choice, self._calls)
-        calls: Sequence[ToolCall] = ()
-        match choice:
-            case {"finish_reason": str(reason)}:
-                said += self._filter.finish()
-                self.stop = Stop.REFUSED if self._has_declined else _STOPS.get(reason, Stop.END)
-                calls = self._end(self._calls) if self._calls is not None else ()
-        return (*([Delta(said)] if said else ()), *calls)
-
-    def _collect(self, choice: object, calls: _Calls) -> None:
-        match choice:
-            case {"delta": {"tool_calls": [*entries]}}:
-                for entry in entries:
-                    if isinstance(entry, Mapping):
-                        calls.add(entry)
-        match choice:
-            case {"delta": {"reasoning_details": [*details]}}:
-                _join_details(self._details, details)
-            case {"delta": {"reasoning_content": str(piece)}}:
-                self._reasoning += piece
-
-    def _end(self, calls: _Calls) -> Sequence[ToolCall]:
-        """Return the calls; they are known to be whole when the reason of the end is."""
-        if self._details:
-            self.thoughts.append({"reasoning_details": [*self._details]})
-        elif self._reasoning:
-            self.thoughts.append({"reasoning_content": self._reasoning})
-        return calls.end(is_cut=self.stop is not Stop.END)
-
-
-@dataclass
-class _PartialCall:
-    """A call while its pieces come."""
-
-    index: object
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-    extra: dict[str, JSONValue] = field(default_factory=dict)
-
-
-class _Calls:
-    """Join the pieces of calls.
-
-    Servers differ: a call comes whole or in pieces; pieces have the call's index, its id, or neither (Gemini), or every
-    call has index 0 (Ollama); the name is sent once or with each piece; arguments are text, or an object.
+    `asked_dims` is sent as the wanted length, for models that can shorten their vectors.
     """
 
-    def __init__(self) -> None:
-        self._calls: list[_PartialCall] = []
+    def __init__(
+        self,
+        endpoint: OpenAIEndpoint,
+        model: str,
+        dims: int,
+        *,
+        asked_dims: int | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self._dims = dims
+        self._timeout_s = timeout_s
+        self._name = f"{endpoint.provider}:{model}"
+        # The SDK's default is base64, which other servers ignore or reject.
+        self._ladders: list[Ladder] = [[Rung("encoding_format", {"encoding_format": "float"}, ("encoding_format",))]]
+        if asked_dims is not None:
+            self._ladders.append([Rung("dimensions", {"dimensions": asked_dims}, ("dimensions",))])
 
-    def add(self, entry: Mapping[str, object]) -> None:
-        """Take a piece of a call."""
-        function = entry.get("function")
-        known = function if isinstance(function, Mapping) else {}
-        index, own, name = entry.get("index"), _text(entry.get("id")), _text(known.get("name"))
-        call = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
-        if call is None or (own and call.id and own != call.id) or (name and not own and is_object(call.arguments)):
-            call = _PartialCall(index)
-            self._calls.append(call)
-        call.id = call.id or own
-        call.name = call.name or name
-        arguments = known.get("arguments")
-        call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
-        match entry:
-            case {"extra_content": Mapping() as content}:
-                call.extra = {"extra_content": {**content}}
+    @property
+    def name(self) -> str:
+        """`provider:model`, for the ledger."""
+        return self._name
 
-    def end(self, *, is_cut: bool) -> list[ToolCall]:
-        """Return the calls, those without a name excepted, and if the answer `is_cut` those that are not whole."""
-        return [
-            ToolCall(call.id, call.name, call.arguments or "{}", call.extra)
-            for call in self._calls
-            if call.name and (is_object(call.arguments) or not is_cut)
-        ]
+    @property
+    def space(self) -> str:
+        """`model@dims`: a model gives the same vectors on any server."""
+        return f"{self._model}@{self._dims}"
 
+    @property
+    def dims(self) -> int:
+        """The length of every vector."""
+        return self._dims
 
-def _join_details(known: list[dict[str, JSONValue]], pieces: Sequence[object]) -> None:
-    """Join pieces of OpenRouter's blocks of reasoning, which it wants back as if they had come whole."""
-    for piece in pieces:
-        if not isinstance(piece, Mapping):
-            continue
-        last = known[-1] if known else {}
-        if not known or any(piece.get(key) != last.get(key) for key in ("type", "index")):
-            known.append(dict(piece))
-            continue
-        for key, value in piece.items():
-            before = last.get(key)
-            is_joined = key in {"text", "summary", "data"} and isinstance(before, str) and isinstance(value, str)
-            last[key] = f"{before}{value}" if is_joined else before if value is None else value
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return shape (len(texts), dims), rows of norm 1.
 
+        Raises:
+            ProviderError: the endpoint did not answer with one vector of `dims` for each text.
+        """
+        return (await self.embed_counted(texts))[0]
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Return the result of `embed`, and the tokens used; 0 if the server does not count."""
+        cleaned = [clean(text, MAX_CHARS) or "." for text in texts]  # an empty text is refused
+        parts = [await self._batch(batch) for batch in _batches(cleaned)]
+        return _joined(parts) if parts else (np.empty((0, self._dims), np.float32), 0)
 
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.aclose()
 
-class ThoughtFilter:
-    """Remove the `<think>` block that open models begin with where their server leaves it in.
+    async def _batch(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Embed texts; halve what is too long, first the batch, then the text, so that equal texts stay equal."""
+        try:
+            answer = await self._ask(texts)
+            return self._vectors(answer, len(texts)), _tokens(answer)
+        except ContextTooLong:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                return _joined([await self._batch(texts[:middle]), await self._batch(texts[middle:])])
+            if len(texts[0]) <= _SHORTEST_CUT:
+                raise
+            return await self._batch([texts[0][: len(texts[0]) // 2]])
 
-    Only the start of a streamed text is searched; what follows its first real word is never touched.
-    """
+    async def _ask(self, texts: Sequence[str]) -> object:
+        async def send(rungs: Sequence[Rung]) -> object:
+            body: dict[str, JSONValue] = {"model": self._model, "input": list(texts)}
+            with self._endpoint.failures(self._name):
+                return await self._endpoint.client.post(
+                    "/embeddings", body=merged(body, *(rung.params for rung in rungs)), cast_to=object
+                )
 
-    def __init__(self) -> None:
-        self._held = ""
-        self._closing = ""
-        self._saying = False
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._endpoint.concessions.settle(self._model, self._ladders, send)
+        except TimeoutError:
+            raise ProviderDown(f"{self._name} was silent for {self._timeout_s:g} s") from None
 
-    def feed(self, piece: str) -> str:
-        """Return what can be shown of the text so far; a beginning that may become a mark is held back."""
-        if self._saying:
-            return piece
-        self._held += piece
-        while not self._saying:
-            if self._closing:
-                _, closing, rest = self._held.partition(self._closing)
-                if not closing:
-                    self._held = self._held[-len(self._closing) :]  # the mark may come in pieces
-                    return ""
-                self._held, self._closing = rest, ""
-            start = self._held.lstrip()
-            opening = next((mark for mark in _THOUGHT_MARKS if start.startswith(mark)), None)
-            if opening is not None:
-                self._held, self._closing = start.removeprefix(opening), _THOUGHT_MARKS[opening]
-            elif any(mark.startswith(start) for mark in _THOUGHT_MARKS):
-                return ""
-            else:
-                self._saying = True
-        return self._rest()
-
-    def finish(self) -> str:
-        """Return the text that was held back and turned out to be no mark."""
-        return "" if self._closing or self._saying else self._rest()
-
-    def _rest(self) -> str:
-        rest, self._held = self._held.lstrip(), ""
-        return rest
-
-
-def _usage(usage: Mapping[str, object]) -> Usage:
-    """Return the counts; other servers may leave out any of them."""
-    return Usage(
-        input_tokens=count(usage, "prompt_tokens"),
-        output_tokens=count(usage, "completion_tokens"),
-        cached_tokens=count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        reasoning_tokens=count(usage.get("completion_tokens_details"), "reasoning_tokens"),
-        cache_write_tokens=count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
-    )
+    def _vectors(self, answer: object, count: int) -> Vectors:
+        match answer:
+            case {"data": [*rows]} if len(rows) == count:
+                pass
+            case _:
+                raise BadReply(f"{self._name} did not answer with one vector a text")
+        try:
+            rows.sort(key=lambda row: row.get("index", 0))
+            vectors: Vectors = np.array([row["embedding"] for row in rows], np.float32)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise BadReply(f"{self._name} answered with something else than vectors") from None
+        if vectors.shape != (count, self._dims):
+            raise BadReply(f"{self._name} answered with vectors of shape {vectors.shape[1:]}, not of {self._dims}")
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(norms) & (norms > 0)).all():
+            raise BadReply(f"{self._name} answered with a vector that has no direction")
+        unit: Vectors = vectors / norms
+        return unit
 
 
-def count(counts: object, name: str) -> int:
-    """Return a count of that name; 0 if there is none."""
-    found = counts.get(name) if isinstance(counts, Mapping) else None
-    return found if isinstance(found, int) else 0
+def _joined(parts: Sequence[tuple[Vectors, int]]) -> tuple[Vectors, int]:
+    return np.concatenate([vectors for vectors, _ in parts]), sum(tokens for _, tokens in parts)
+
+
+def _tokens(answer: object) -> int:
+    match answer:
+        case {"usage": {"prompt_tokens": int(tokens)}}:
+            return tokens
+    return 0
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the texts in batches within both limits."""
+    start = chars = 0
+    for at, text in enumerate(texts):
+        if at - start == MAX_TEXTS or (chars + len(text) > MAX_CHARS and at > start):
+            yield texts[start:at]
+            start, chars = at, 0
+        chars += len(text)
+    if start < len(texts):
+        yield texts[start:]
+
+
+_WITHIN_S: Final = 120.0
+"""How long a recording may take: the largest that is fetched holds about half an hour of speech."""
+
+_ENDINGS: Final = {
+    "audio/ogg": "ogg",
+    "audio/mpeg": "mp3",
+    "audio/mp4": "m4a",
+    "audio/x-m4a": "m4a",
+    "audio/wav": "wav",
+    "audio/webm": "webm",
+    "audio/flac": "flac",
+    "video/mp4": "mp4",
+    "video/quicktime": "mp4",
+    "video/webm": "webm",
+}
+"""Servers go by the ending of the file's name."""
+
+
+class OpenAITranscriber(Transcriber):
+    """A model of an endpoint that writes down what is said."""
+
+    def __init__(self, endpoint: OpenAIEndpoint, model: str, *, timeout_s: float = _WITHIN_S) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self._timeout_s = timeout_s
+        self.name = f"{endpoint.provider}:{model}"
+
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
+        """Return what is said; `language` is a tag ("pt-BR") of what is likely spoken, or "".
+
+        A server tells nothing before it is done.
+
+        Raises:
+            ProviderError: the server did not answer with a text.
+        """
+        del heard
+        if not isinstance(content, bytes):
+            content.seek(0)
+            content = content.read()
+        name = f"recording.{_ENDINGS.get(media_type.partition(';')[0], 'ogg')}"
+        body: dict[str, object] = {"model": self._model, "response_format": "json"}
+        if language:
+            body["language"] = language.partition("-")[0].lower()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                with self._endpoint.failures(self.name):
+                    answer = await self._endpoint.client.post(
+                        "/audio/transcriptions",
+                        body=body,
+                        files={"file": (name, content, media_type or "audio/ogg")},
+                        cast_to=object,
+                        options={"headers": {"Content-Type": "multipart/form-data"}},
+                    )
+        except TimeoutError:
+            raise ProviderDown(f"{self.name} was silent for {self._timeout_s:g} s") from None
+        match answer:
+            case {"text": str(text)}:
+                return clean(text)
+        raise BadReply(f"{self.name} answered with no text")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.aclose()

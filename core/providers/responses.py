@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Final
 
-from openai import AsyncStream
-
 from core.dialogue import Delta, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
-from core.providers.failure import by_status
-from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note
-from core.providers.openai import OpenAIEndpoint, count, data_url, failures, lesser_efforts
-from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
-from core.providers.tool_forms import arguments_of, is_object
+from core.providers.chat_completions import count, data_url, lesser_efforts
+from core.providers.failure import SCHEMA_WORDS, Ladder, Params, Rung, as_note, by_status
+from core.providers.streamed import Part, Reading, StreamedModel, sendable
+from core.providers.written_calls import arguments_of, is_object
 from core.types import JSONValue
 
 _ENCRYPTED: Final = "reasoning.encrypted_content"
@@ -34,12 +30,64 @@ _STATUSES: Final = {  # an error inside a stream has a code and no status
 }
 
 
+class _Reading(Reading):
+    """Read pieces of text, and, if tools were offered, whole calls and thoughts."""
+
+    def __init__(self, name: str, *, has_tools: bool) -> None:
+        super().__init__(name, has_tools=has_tools)
+        self._has_declined = False
+
+    def take(self, event: object) -> Sequence[Part]:
+        match event:
+            case {"type": "response.output_text.delta", "delta": str(text)}:
+                return (Delta(text),) if text else ()
+            case {"type": "response.refusal.delta"}:
+                self._has_declined = True
+            case {"type": "response.output_item.done", "item": Mapping() as item} if self._has_tools:
+                return self._item(item)
+            case {"type": "response.completed" | "response.incomplete", "response": Mapping() as response}:
+                return self._end(response)
+            case {"type": "response.failed", "response": {"error": Mapping() as failure}}:
+                self._fail(failure)
+            case {"type": "error"} if isinstance(event, Mapping):
+                self._fail(event)
+        return ()
+
+    def _item(self, item: Mapping[str, JSONValue]) -> Sequence[Part]:
+        match item:
+            case {"type": "reasoning"}:
+                self.thoughts.append({key: item[key] for key in _THOUGHT_KEYS if item.get(key) is not None})
+            case {"type": "function_call", "call_id": str(call_id), "name": str(name), "arguments": str(arguments)}:
+                call = ToolCall(call_id, name, arguments or "{}")
+                return self._called(call, is_whole=is_object(call.arguments))
+        return ()
+
+    def _end(self, response: Mapping[str, object]) -> Sequence[Part]:
+        match response:
+            case {"usage": Mapping() as usage}:
+                into, out = usage.get("input_tokens_details"), usage.get("output_tokens_details")
+                self.usage = Usage(
+                    input_tokens=count(usage, "input_tokens"),
+                    output_tokens=count(usage, "output_tokens"),
+                    cached_tokens=count(into, "cached_tokens"),
+                    reasoning_tokens=count(out, "reasoning_tokens"),
+                    cache_write_tokens=count(into, "cache_write_tokens"),
+                )
+        match response:
+            case {"incomplete_details": {"reason": str(reason)}}:
+                return self._stopped(_STOPS.get(reason, Stop.LENGTH))
+        return self._stopped(Stop.REFUSED if self._has_declined else Stop.END)
+
+    def _fail(self, error: Mapping[str, object]) -> None:
+        code, message = (str(error.get(key) or "") for key in ("code", "message"))
+        raise by_status(self._name, _STATUSES.get(code, 500), code, message, {})
+
+
 class ResponsesModel(StreamedModel):
     """A model behind the Responses API."""
 
-    def __init__(self, endpoint: OpenAIEndpoint, options: ModelOptions) -> None:
-        super().__init__(endpoint, options)
-        self._client = endpoint.client
+    path = "/responses"
+    reading = _Reading
 
     def _body(self, prompt: Prompt) -> Params:
         body: dict[str, JSONValue] = {
@@ -96,77 +144,3 @@ class ResponsesModel(StreamedModel):
         words = ("reasoning.effort", "reasoning_effort", "reasoning effort")
         efforts = lesser_efforts(effort) if effort else ()
         return [Rung(f"reasoning.effort={each}", {"reasoning": {"effort": each}}, words) for each in efforts]
-
-    async def _post(self, body: dict[str, JSONValue]) -> RawStream:
-        return await self._client.post(
-            "/responses", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
-        )
-
-    def _reading(self, *, has_tools: bool) -> Reading:
-        return _Reading(self.name, has_tools=has_tools)
-
-    def _failures(self) -> AbstractContextManager[None]:
-        return failures(self.name)
-
-
-class _Reading(Reading):
-    """Read pieces of text, and, if tools were offered, whole calls and thoughts."""
-
-    def __init__(self, name: str, *, has_tools: bool) -> None:
-        self.stop: Stop | None = None
-        self.usage = Usage()
-        self.thoughts: list[JSONValue] = []
-        self._name = name
-        self._has_tools = has_tools
-        self._has_declined = False
-        self._doubtful: list[ToolCall] = []
-
-    def take(self, event: object) -> Sequence[Part]:
-        match event:
-            case {"type": "response.output_text.delta", "delta": str(text)}:
-                return (Delta(text),) if text else ()
-            case {"type": "response.refusal.delta"}:
-                self._has_declined = True
-            case {"type": "response.output_item.done", "item": Mapping() as item} if self._has_tools:
-                return self._item(item)
-            case {"type": "response.completed" | "response.incomplete", "response": Mapping() as response}:
-                return self._end(response)
-            case {"type": "response.failed", "response": {"error": Mapping() as failure}}:
-                self._fail(failure)
-            case {"type": "error"} if isinstance(event, Mapping):
-                self._fail(event)
-        return ()
-
-    def _item(self, item: Mapping[str, JSONValue]) -> Sequence[Part]:
-        """Return a call; one that is no whole JSON waits for the reason of the end, and so do those after it."""
-        match item:
-            case {"type": "reasoning"}:
-                self.thoughts.append({key: item[key] for key in _THOUGHT_KEYS if item.get(key) is not None})
-            case {"type": "function_call", "call_id": str(call_id), "name": str(name), "arguments": str(arguments)}:
-                call = ToolCall(call_id, name, arguments or "{}")
-                if not self._doubtful and is_object(call.arguments):
-                    return (call,)
-                self._doubtful.append(call)
-        return ()
-
-    def _end(self, response: Mapping[str, object]) -> Sequence[Part]:
-        match response:
-            case {"usage": Mapping() as usage}:
-                into, out = usage.get("input_tokens_details"), usage.get("output_tokens_details")
-                self.usage = Usage(
-                    input_tokens=count(usage, "input_tokens"),
-                    output_tokens=count(usage, "output_tokens"),
-                    cached_tokens=count(into, "cached_tokens"),
-                    reasoning_tokens=count(out, "reasoning_tokens"),
-                    cache_write_tokens=count(into, "cache_write_tokens"),
-                )
-        match response:
-            case {"incomplete_details": {"reason": str(reason)}}:
-                self.stop = _STOPS.get(reason, Stop.LENGTH)
-            case _:
-                self.stop = Stop.REFUSED if self._has_declined else Stop.END
-        return self._doubtful if self.stop is Stop.END else ()
-
-    def _fail(self, error: Mapping[str, object]) -> None:
-        code, message = (str(error.get(key) or "") for key in ("code", "message"))
-        raise by_status(self._name, _STATUSES.get(code, 500), code, message, {})

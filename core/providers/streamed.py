@@ -14,14 +14,13 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 
 from core.dialogue import Delta, Finish, Picture, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, Tool, ToolCall, Usage
 from core.errors import ContextTooLong, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
-from core.providers.ladder import TOOLS, Concessions, Ladder, Params, Rung, merged
-from core.providers.tool_forms import has_calls, in_words, reply_schema, tool_ladder, turn_in_words
-from core.providers.written_calls import WrittenCalls
+from core.providers.failure import TOOLS, Concessions, Ladder, Params, Rung, merged
+from core.providers.written_calls import WrittenCalls, has_calls, in_words, reply_schema, tool_ladder, turn_in_words
 from core.types import JSONValue
 
 _END = object()
@@ -59,6 +58,16 @@ class ModelOptions:
     pictures: bool = False
 
 
+class RawStream(Protocol):
+    """An SDK's stream of events, as decoded JSON."""
+
+    async def __anext__(self) -> object:
+        """Return the next event, or raise StopAsyncIteration."""
+
+    async def close(self) -> None:
+        """Close the connection."""
+
+
 class Endpoint(ABC):
     """One account at one address: what its models have learnt, and the connections that they share.
 
@@ -83,32 +92,47 @@ class Endpoint(ABC):
         return None
 
     @abstractmethod
+    async def post(self, path: str, body: dict[str, JSONValue]) -> RawStream:
+        """Send a request. Raises what `failures` translates."""
+
+    @abstractmethod
+    def failures(self, name: str) -> AbstractContextManager[None]:
+        """Translate the SDK's errors of that model to ours, `from None`: they may contain a person's words."""
+
+    @abstractmethod
     async def aclose(self) -> None:
         """Close the connections."""
 
 
-class RawStream(Protocol):
-    """An SDK's stream of events, as decoded JSON."""
-
-    async def __anext__(self) -> object:
-        """Return the next event, or raise StopAsyncIteration."""
-
-    async def close(self) -> None:
-        """Close the connection."""
-
-
-class Reading(Protocol):
-    """Read one answer from its events.
+class Reading(ABC):
+    """Reads one answer of the model of that name from its events; without tools it ignores calls and thoughts.
 
     `thoughts` are blocks that the model wants back with the results of its calls. A call without an id has "".
     """
 
-    stop: Stop | None
-    usage: Usage
-    thoughts: Sequence[JSONValue]
+    def __init__(self, name: str, *, has_tools: bool) -> None:
+        self.stop: Stop | None = None
+        self.usage = Usage()
+        self.thoughts: list[JSONValue] = []
+        self._name = name
+        self._has_tools = has_tools
+        self._doubtful: list[ToolCall] = []
 
+    @abstractmethod
     def take(self, event: object) -> Sequence[Part]:
         """Return what the event adds to the answer, or completes."""
+
+    def _called(self, call: ToolCall, *, is_whole: bool) -> Sequence[Part]:
+        """Return a call; one that is no whole JSON waits for the reason of the end, and so do those after it."""
+        if is_whole and not self._doubtful:
+            return (call,)
+        self._doubtful.append(call)
+        return ()
+
+    def _stopped(self, stop: Stop) -> Sequence[Part]:
+        """Note the reason of the end, and return the calls that waited for it, if nothing cut the answer off."""
+        self.stop = stop
+        return self._doubtful if stop is Stop.END else ()
 
 
 class _AnswerReader:
@@ -170,9 +194,13 @@ class _AcceptedRequest:
 
 
 class StreamedModel(ChatModel):
-    """Base of the ChatModels of all protocols."""
+    """Base of the ChatModels of all protocols: of the requests to one `path`, whose answers `reading` reads."""
+
+    path: ClassVar[str]
+    reading: ClassVar[type[Reading]]
 
     def __init__(self, endpoint: Endpoint, options: ModelOptions) -> None:
+        self._endpoint = endpoint
         self._name = f"{endpoint.provider}:{options.model}"
         self._options = options
         self._concessions = endpoint.concessions
@@ -211,18 +239,6 @@ class StreamedModel(ChatModel):
             ladders.append([Rung("temperature", {"temperature": options.temperature}, ("temperature",))])
         return ladders
 
-    @abstractmethod
-    async def _post(self, body: dict[str, JSONValue]) -> RawStream:
-        """Send a request. Raises what `_failures` translates."""
-
-    @abstractmethod
-    def _reading(self, *, has_tools: bool) -> Reading:
-        """Return the reader of a new answer. Without tools it ignores calls and thoughts."""
-
-    @abstractmethod
-    def _failures(self) -> AbstractContextManager[None]:
-        """Translate the SDK's errors to ours."""
-
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask. The request is sent when the context is entered, the connection released when it is left."""
@@ -260,11 +276,11 @@ class StreamedModel(ChatModel):
 
         async def send(rungs: Sequence[Rung]) -> _AcceptedRequest:
             is_form = any(rung.written for rung in rungs)
-            with self._failures():
-                raw = await self._post(self._request(prompt, rungs, is_form=is_form))
+            with self._endpoint.failures(self._name):
+                raw = await self._endpoint.post(self.path, self._request(prompt, rungs, is_form=is_form))
             if prompt.tools:
                 self._concessions.forms[self._options.model] = rungs[0].label
-            reading = self._reading(has_tools=bool(prompt.tools) and not is_form)
+            reading = self.reading(self._name, has_tools=bool(prompt.tools) and not is_form)
             names = [tool.name for tool in prompt.tools]
             written = WrittenCalls(names, is_form=is_form) if names or is_form else None
             return _AcceptedRequest(raw, _AnswerReader(self._name, reading, written, known_ids))
@@ -297,7 +313,7 @@ class StreamedModel(ChatModel):
     async def _events(self, asked: _AcceptedRequest) -> AsyncGenerator[StreamEvent, None]:
         answer, reading, is_told = asked.answer, asked.answer.reading, False
         try:
-            with self._failures():
+            with self._endpoint.failures(self._name):
                 while (event := await self._next(asked.raw, has_begun=answer.has_begun)) is not _END:
                     for part in answer.take(event):
                         if isinstance(part, Delta) and not is_told:

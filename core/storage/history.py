@@ -13,7 +13,7 @@ from core.storage import history_rows as rows_of
 from core.storage import history_terms
 from core.storage.database import Database, Query, Row, Statement, in_batches, statement
 from core.storage.history_rows import MESSAGE, OF_MESSAGE, SUMMARY, THREAD, SqlToldMemories
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import keyword_terms, query_terms
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
 from core.stores import Exchange, HistoryStore, Quoted, SaidMessage
 from core.threads import Summary, ThreadRecord, Transition
@@ -32,7 +32,11 @@ from core.types import (
 
 _PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
 _IS_ACTIVE = f"{_PLACE} AND status = 'active'"
-_ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_IS_ACTIVE}"
+_NEWEST = "SELECT {} FROM messages WHERE thread = threads.id ORDER BY sequence DESC LIMIT 1"
+_ACTIVE = f"""
+    SELECT {THREAD}, coalesce(({_NEWEST.format("sequence")}), 0), coalesce(({_NEWEST.format("upto")}), 0)
+    FROM threads WHERE {_IS_ACTIVE}
+"""
 _OPEN = f"""
     INSERT INTO threads (platform, "user", chat, topic, id, created_at, updated_at, metadata, status, policy)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', coalesce((
@@ -88,7 +92,6 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._lexicon = Lexicon()
         self._owners: dict[str, UserKey] = {}  # of threads: that never changes
 
     async def open_thread(
@@ -107,7 +110,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
                 return query.run(_ACTIVE, key)
 
             rows = await self._database.write(job)
-        return self._thread(rows[0])
+        *row, messages, tokens = rows[0]
+        return replace(self._thread(tuple(row)), messages=messages, tokens=tokens)
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
         """Give a thread another status and return it; None for an unknown one.
@@ -263,23 +267,34 @@ class SqlHistory(SqlToldMemories, HistoryStore):
     async def search(
         self,
         users: Sequence[UserKey],
-        query: str,
+        queries: Sequence[str],
         *,
         limit: int,
         room: str = "",
         said: Span | None = None,
         skip: Collection[int] = (),
-    ) -> Sequence[Quoted]:
-        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
-        keywords = tuple(dict.fromkeys(self._lexicon.query_terms(query)))
-        wanted = history_terms.TermSearch(users, keywords, max(limit, 0), room, said, frozenset(skip))
-        if left := await self._database.read(partial(history_terms.unindexed, users=users)):
-            found = [(user, thread_id, message, self._terms(message)) for user, thread_id, message in left]
-            await self._database.write(partial(history_terms.fill, found=found))
-        return await self._database.read(partial(history_terms.search, wanted=wanted))
+    ) -> Sequence[Sequence[Quoted]]:
+        """Return, for each query, up to `limit` past messages of these accounts by their words, the best first."""
+        asked = [tuple(dict.fromkeys(query_terms(query))) for query in queries]
+        bounds = (max(limit, 0), room, said, frozenset(skip))
+        wanted = [history_terms.TermSearch(users, keywords, *bounds) for keywords in asked]
+
+        def job(query: Query) -> Sequence[Sequence[Quoted]]:
+            return [history_terms.search(query, each) for each in wanted]
+
+        def first(query: Query) -> tuple[Sequence[tuple[UserKey, str, Message]], Sequence[Sequence[Quoted]]]:
+            left = history_terms.unindexed(query, users)
+            return left, () if left else job(query)
+
+        left, found = await self._database.read(first)
+        if not left:
+            return found
+        filled = [(user, thread_id, message, self._terms(message)) for user, thread_id, message in left]
+        await self._database.write(partial(history_terms.fill, found=filled))
+        return await self._database.read(job)
 
     def _terms(self, message: Message) -> Sequence[str]:
-        return self._lexicon.keyword_terms(message.text) if is_findable(message) else ()
+        return keyword_terms(message.text) if is_findable(message) else ()
 
     async def beside(self, conversation: ConversationKey, limit: int, *, source_id: str = "") -> Sequence[Exchange]:
         """Return the newest `limit` exchanges of others in the place, oldest first; with `source_id`, only that."""

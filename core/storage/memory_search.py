@@ -21,7 +21,7 @@ import numpy as np
 from core.sealing.port import Sealing
 from core.storage import memory_rows
 from core.storage.database import Database, Query, Row
-from core.storage.lexicon import Lexicon, Terms, idf
+from core.storage.lexicon import Terms, idf, query_terms
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, PASSAGES, items, open_vector, passage, stored
 from core.storage.record import from_blob, listed, microseconds, storable, to_blob, user_key
 from core.stores import NO_NEIGHBOURS, Candidate, Fresh, Neighbours, PhraseStore, SearchRequest
@@ -89,7 +89,6 @@ def found_memories(
     search: SearchRequest,
     neighbours: Neighbours,
     *,
-    lexicon: Lexicon,
     counts: dict[tuple[int, str], tuple[int, int]],
 ) -> list[MemoryItem]:
     """Do what `PhraseStore.search` promises.
@@ -106,7 +105,7 @@ def found_memories(
         counts[place] = (state.version, count)
     near = asked.near(neighbours.nearest)
     hashed = partial(query.sealing.hashed_of, state.users)
-    words = _WeighedWords(asked, [list(map(hashed, lexicon.query_terms(text))) for text in search.queries], count)
+    words = _WeighedWords(asked, [list(map(hashed, query_terms(text))) for text in search.queries], count)
     order = search.order(asked.candidates(near, words), count, neighbours)
     return asked.items(order)
 
@@ -396,7 +395,6 @@ class SqlPhrases(PhraseStore):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lexicon = Lexicon()
         self._counts: dict[tuple[int, str], tuple[int, int]] = {}
 
     @property
@@ -428,25 +426,30 @@ class SqlPhrases(PhraseStore):
         """Return what `search` does, as a part of a job."""
         if len(self._counts) > _KEPT_COUNTS:
             self._counts.clear()
-        return found_memories(query, state, search, neighbours, lexicon=self._lexicon, counts=self._counts)
+        return found_memories(query, state, search, neighbours, counts=self._counts)
 
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories, by whatever process."""
         return state_in(await self._database.rows(STATE, user_key(owner) * 2)).version
 
-    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+    async def fresh(self, owner: UserKey, space: str, after: int, removed: int | None = None) -> Fresh:
         """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.
 
         What changes while they are read belongs to a later version.
         """
 
-        def job(query: Query) -> tuple[OwnerState, int, int, int, list[Row]]:
-            state = state_of(query, owner)
-            [(new,)] = query.run("SELECT count(*) FROM phrases WHERE owner = ? AND id > ?", (state.owner, after))
+        def job(query: Query) -> tuple[OwnerState, frozenset[int] | None, bool, int, int, list[Row]]:
+            state, embedded = state_of(query, owner), None
             [(count, last)] = query.run(_EMBEDDED, (state.owner, space, after))
-            return state, new, count, last, query.run(_VECTORS, (state.owner, space, after, last, _CHUNK_ROWS))
+            with_vector, past = count, after
+            if removed not in {None, state.removed}:
+                embedded = frozenset(i for (i,) in query.run(f"SELECT p.id {_OF_SPACE}", (state.owner, space, 0)))
+                with_vector, past = len(embedded), 0
+            [(known,)] = query.run("SELECT count(*) FROM phrases WHERE owner = ? AND id > ?", (state.owner, past))
+            first = query.run(_VECTORS, (state.owner, space, after, last, _CHUNK_ROWS))
+            return state, embedded, with_vector < known, count, last, first
 
-        state, new, count, last, rows = await self._database.read(job)
+        state, embedded, is_partial, count, last, rows = await self._database.read(job)
         ids: list[int] = []
         vectors: Vectors = np.empty((0, 0), np.float32)
         while rows:
@@ -458,18 +461,7 @@ class SqlPhrases(PhraseStore):
             most = min(_CHUNK_ROWS, count - len(ids))
             rows = await self._database.rows(_VECTORS, (state.owner, space, ids[-1], last, most)) if most else []
         read = vectors if len(ids) == count else vectors[: len(ids)]  # some were deleted meanwhile
-        return Fresh(state.version, ids, read, state.removed, partial=count < new)
-
-    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
-        """Return the ids of every phrase embedded in that space."""
-        rows = await self._database.rows(
-            f"""
-            SELECT p.id FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
-            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
-            """,
-            (*user_key(owner), space),
-        )
-        return frozenset(phrase_id for (phrase_id,) in rows)
+        return Fresh(state.version, ids, read, state.removed, is_partial, embedded)
 
     async def vectors(
         self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None

@@ -7,7 +7,7 @@ What is broken off anywhere leaves the target as it was, and is run again. The s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,6 +73,14 @@ class Target(Source, Protocol):
 
     def put(self, table: str, columns: Sequence[str], rows: Generator[Row]) -> None:
         """Add rows to a table."""
+        ...
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run a statement, and return its rows."""
+        ...
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each row of values."""
         ...
 
     def set_last_ids(self, numbers: Mapping[str, int]) -> None:
@@ -147,10 +155,13 @@ def _counts(end: Source, tables: Sequence[str]) -> Mapping[str, int]:
 def _digest(end: Source, table: str, columns: Sequence[str], told: _RowCounter) -> int:
     """Return the sum of the digests of a table's rows, which is the same in any order."""
     names = ", ".join(f't."{column}"' for column in columns)
-    total = 0
-    for row in told.passing(end.stream(f'SELECT {names} FROM "{table}" AS t')):
-        total += int.from_bytes(blake2b(repr(row).encode(), digest_size=16).digest())
-    return total
+    return digest_of(told.passing(end.stream(f'SELECT {names} FROM "{table}" AS t')))
+
+
+def digest_of(rows: Iterable[Sequence[object]]) -> int:
+    """Return the sum of the digests of rows, which is the same in any order."""
+    encoded = (repr(tuple(row)).encode("utf-8", "replace") for row in rows)
+    return sum(int.from_bytes(blake2b(each, digest_size=16).digest()) for each in encoded)
 
 
 class _RowCounter:
@@ -197,9 +208,9 @@ def in_folder(folder: Path) -> FilesListed:
     }
 
 
-def in_table(source: Source) -> FilesListed:
-    """Return the files in a database."""
-    return {(owner, sha256): at for owner, sha256, at in source.stream("SELECT owner, sha256, at FROM files")}
+def in_table(rows: Callable[[str], Iterable[Row]]) -> FilesListed:
+    """Return the files in a database, of which `rows` yields those of a query."""
+    return {(owner, sha256): at for owner, sha256, at in rows("SELECT owner, sha256, at FROM files")}
 
 
 def move_files(source: Source | Path, target: Target | Path, sealing: Sealing = PLAIN) -> MovedFiles:
@@ -208,7 +219,7 @@ def move_files(source: Source | Path, target: Target | Path, sealing: Sealing = 
     Raises:
         StorageError: a copy is not equal, or one of the two failed.
     """
-    here, there = (in_folder(end) if isinstance(end, Path) else in_table(end) for end in (source, target))
+    here, there = (in_folder(end) if isinstance(end, Path) else in_table(end.stream) for end in (source, target))
     missing, broken = {key: at for key, at in here.items() if key not in there}, list[str]()
     copied: dict[tuple[str, str], str] = {}
     rows = _of_folder(source, missing) if isinstance(source, Path) else _of_table(source, missing)

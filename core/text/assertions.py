@@ -1,7 +1,8 @@
 """Find the changes that a message asks for, and those that a text claims were made or promises, by word lists.
 
 It backs up the rule that only committed rows are told. A missed claim is shown beside our own words, never in their
-place; a false alarm costs a true sentence too many. Portuguese, English and Spanish mainly; linear in the text.
+place; a false alarm costs a true sentence too many. Portuguese, English and Spanish mainly; linear in the text. The
+words are data: assertions.txt.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 from core.dialogue import Effect, Written
 from core.text.unicode import fold
-from core.text.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, expressions, folded_words
 from core.types import ChangeKind
 
 _MAX_ASKED_CHARS: Final = 80
@@ -36,109 +37,48 @@ _MAX_ABOUT_CHARS: Final = 4000
 """Of a message: what an answer of a sentence or two takes up is at its beginning."""
 
 _S, _U, _D = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED
-POLITE: Final = (
-    r"(?:(?:hey|hi|hello|oi|ola|hola|please|pls|just|ok|okay|so|also|and|por favor|pf|can you|could you|"
-    r"would you|will you|i want you to|i need you to|voce pode|pode|poderia|podes|puedes|podrias|quero que voce|"
-    r"quiero que|me|e|y|elefante)[\s,:!]+)*"
+_WORDS: Final = expressions(__package__, "assertions.txt")
+POLITE: Final = rf"(?:(?:{_WORDS['polite']})[\s,:!]+)*"
+_THEIRS: Final = rf"(?:\s+\w+){{0,2}}?\s+(?:{_WORDS['theirs']})\b"
+_DELETE: Final = rf"{POLITE}(?P<verb>{_WORDS['ask to delete']})\b"
+_NO_REQUEST: Final = (
+    r"(?! (?:when|how|the (?:time|day)|if|(?:de )?quando|(?:de )?cuando|se|si|como|cuando)\b|"
+    r" (?:an?|some|uma?|una?|\d+) [^:]*$)"
 )
-_MINE = (
-    r"(?:\s+\w+){0,2}?\s+(?:my|mine|all|everything|every|what|from memory|memory|memories|memoria|memorias|minhas?|"
-    r"meus?|tudo|tod[oa]s?|o que|mis?|lo que|el|la|[ao]s? \w+ d[aoe]s?)\b"
-)
-_DELETE: Final = (
-    POLITE + r"(?P<verb>delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
-    r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b"
-)
+"""What follows "remember" in a question or an errand: "remember when …", "save some bread"."""
+
 _ASKED: Final = {
-    _S: re.compile(
-        POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|keep th(?:is|at)(?=\W*$| for\b)|"
-        r"write down|jot down|make a note|take note|"
-        r"(?:don't|do not) forget|lembr(?:a|e|ar)(?:-se)?|memoriz(?:a|e|ar)|anot(?:a|e|ar)|guard(?:a|e|ar)|"
-        r"salv(?:a|e|ar)|registr(?:a|e|ar)|grav(?:a|e|ar)|nao (?:se )?esque(?:ca|cas|ce)|recuerd(?:a|e|ame)|"
-        r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|"
-        r"rappelle[- ]toi|ricorda(?:ti)?|annota|memorizza)\b"
-        r"(?! (?:when|how|the (?:time|day)|if|(?:de )?quando|(?:de )?cuando|se|si|como|cuando)\b|"
-        r" (?:an?|some|uma?|una?|\d+) [^:]*$)"
-    ),
-    _U: re.compile(
-        POLITE
-        + r"(?P<verb>update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"
-        r"corrig(?:e|ir)|alter(?:a|e|ar)|actualiz(?:a|ar)|actualice|cambi(?:a|e|ar))\b" + _MINE
-    ),
-    _D: re.compile(_DELETE + _MINE),
+    _S: re.compile(rf"{POLITE}(?:{_WORDS['ask to save']})\b{_NO_REQUEST}"),
+    _U: re.compile(rf"{POLITE}(?P<verb>{_WORDS['ask to update']})\b{_THEIRS}"),
+    _D: re.compile(_DELETE + _THEIRS),
 }
-_EN = {
-    _S: r"saved|stored|noted|recorded|memori[sz]ed|remembered|written (?:it |that )?down",
-    _U: r"updated|changed|corrected|replaced|modified|edited",
-    _D: r"deleted|removed|erased|forgotten|wiped|cleared",
-}
-_FIRST = {
-    _S: r"salvei|guardei|anotei|gravei|registrei|memorizei|armazenei|(?<!te )lembrarei|"
-    r"vou (?:me )?lembrar(?! (?:você|vc|a você)\b)|"
-    r"he (?:guardado|anotado|apuntado|registrado|grabado)|guardé|anoté|apunté|registré|memoricé|(?<!te )recordaré|"
-    r"i(?:'ll| will) (?:remember|keep (?:that|it|this) in mind)|i(?:'ve| have)? (?:made a|taken|took) note|"
-    r"i(?:'ve| have)? (?:added|put) .{1,60}\b(?:to|in) (?:my|your) memory|"
-    r"(?:adicionei|coloquei|pus|añadí|puse) .{0,60}\bmem[oó]ria|tomei nota|fiz uma anotação|tomo nota|tomé nota|"
-    r"your .{1,60}(?:has been|have been|is now|are now)(?: safely)? (?:saved|stored|recorded)|queda guardad[oa]",
-    _U: r"atualizei|alterei|mudei|corrigi|troquei|modifiquei|substituí|"
-    r"he (?:actualizado|cambiado|corregido|modificado)|actualicé|cambié|corregí|modifiqué",
-    _D: r"your .{0,40}\bmemor(?:y|ies)\b.{0,40}? (?:is|are|was|were|has been|have been)(?: now)? gone|"
-    r"apaguei|deletei|excluí|removi|eliminei|he (?:borrado|eliminado|olvidado)|borré|eliminé|olvidé",
-}
-_PARTICIPLES = {
-    _S: r"(?:salv|guardad|anotad|gravad|registrad|memorizad|armazenad|apuntad|grabad)[oa]s?",
-    _U: r"(?:atualizad|alterad|mudad|corrigid|trocad|modificad|substituíd|actualizad|cambiad|corregid)[oa]s?",
-    _D: r"(?:apagad|deletad|excluíd|removid|eliminad|esquecid|borrad|olvidad)[oa]s?",
-}
-_OTHERS = {  # German, French, Italian, Swedish
-    _S: r"gespeichert|notiert|gemerkt|enregistrée?s?|notée?s?|mémorisée?s?|sauvegardée?s?|salvat[oaie]|annotat[oaie]|"
-    r"memorizzat[oaie]|registrat[oaie]|sparat|noterat|antecknat|lagrat|memorerat",
-    _U: r"aktualisiert|geändert|korrigiert|mise?s? à jour|modifiée?s?|corrigée?s?|aggiornat[oaie]|modificat[oaie]|"
-    r"corrett[oaie]|uppdaterat|ändrat|rättat",
-    _D: r"gelöscht|entfernt|supprimée?s?|effacée?s?|oubliée?s?|cancellat[oaie]|eliminat[oaie]|rimoss[oaie]|raderat|"
-    r"tagit bort|glömt",
-}
-_ELSEWHERE = {  # Russian, Japanese, Chinese, Korean, Dutch, Polish
-    _S: re.compile(
-        r"запомнил|сохран(?:ил|ено)|записал|保存しました|覚えました|記憶しました|记住了|記住了|已保存|保存了|저장했|기억했|opgeslagen|zapisał|zapamięta"
-    ),
-    _U: re.compile(
-        r"обнов(?:ил|лено)|изменил|更新しました|変更しました|已更新|更新了|변경했|업데이트했|bijgewerkt|zaktualizowa"
-    ),
-    _D: re.compile(r"удал(?:ил|ено)|削除しました|消しました|已删除|删除了|삭제했|verwijderd|usunął|usunęł"),
-}
-_ASKED_ELSEWHERE: Final = {
-    _S: re.compile(r"запомни|сохрани|覚えて|記憶して|保存して|记住|記住|기억해|onthoud|zapamiętaj"),
-    _D: re.compile(r"удали|забудь|削除して|忘れて|消して|删除|忘记|삭제해|verwijder|usuń"),
-}
+_ASKED_ELSEWHERE: Final = {kind: re.compile(_WORDS[f"ask elsewhere {kind}"]) for kind in (_S, _D)}
+_ELSEWHERE = {kind: re.compile(_WORDS[f"{kind} elsewhere"]) for kind in ChangeKind}
+"""In Russian, Japanese, Chinese, Korean, Dutch and Polish; `others` are German, French, Italian and Swedish."""
+
 _SOFT = (
     r"(?: (?:have|just|now|also|already|successfully|safely|it|been|all|both|j[aá]|agora|também|tod[oa]s?|ya|sido))*"
 )
 _PERFECT = {
     kind: re.compile(
-        rf"\b(?:i|i've|we|we've){_SOFT} (?:{_EN[kind]})\b|\b(?:{_FIRST[kind]})\b|"
-        rf"\b(?:habe|wurden?|j'ai|ai|c'est|ho|ist|har)\b.{{0,60}}\b(?:{_OTHERS[kind]})\b|"
+        rf"\b(?:i|i've|we|we've){_SOFT} (?:{_WORDS[f'{kind} English']})\b|\b(?:{_WORDS[f'{kind} by me']})\b|"
+        rf"\b(?:habe|wurden?|j'ai|ai|c'est|ho|ist|har)\b.{{0,60}}\b(?:{_WORDS[f'{kind} others']})\b|"
         r"^(?:(?:ok|okay|all|done|great|sure|j[aá]|tudo|ya|está|pronto)\W+)*"
-        rf"(?:{_EN[kind]}|{_PARTICIPLES[kind]}|{_OTHERS[kind]})\b"
+        rf"(?:{_WORDS[f'{kind} English']}|{_WORDS[f'{kind} participles']}|{_WORDS[f'{kind} others']})\b"
     )
     for kind in ChangeKind
 }
 _PASSIVE = {
     kind: re.compile(
-        rf"\b(?:is|are|was|were|been|it's|that's|now){_SOFT} (?:{_EN[kind]})\b|\b(?:{_OTHERS[kind]})\b|"
+        rf"\b(?:is|are|was|were|been|it's|that's|now){_SOFT} (?:{_WORDS[f'{kind} English']})\b|"
+        rf"\b(?:{_WORDS[f'{kind} others']})\b|"
         r"\b(?:foi|foram|está|estão|ficou|ficaram|fue|fueron|quedó|quedaron|están|sido)"
-        rf"{_SOFT} (?:{_PARTICIPLES[kind]})\b"
+        rf"{_SOFT} (?:{_WORDS[f'{kind} participles']})\b"
     )
     for kind in ChangeKind
 }
-_DONE = re.compile(
-    r"(?:ok|okay|done|got it|sure|great|perfect|all set|will do|noted|understood|pronto|feito|certo|claro|combinado|"
-    r"perfeito|beleza|entendido|listo|hecho|perfecto|vale|de acuerdo|ja|alles klar|erledigt|d'accord|fatto)\b"
-)
-_STEMS = re.compile(
-    r"\b(?:sav|stor|not(?:e|ed|ing)\b|record|remember|memor|updat|chang|correct|delet|remov|eras|forg[eo]t|salv|guard|"
-    r"anot|grav|registr|lembr|atualiz|alter|mud|corrig|apag|exclu|esque|apunt|actualiz|cambi|borr|elimin|olvid)"
-)
+_DONE = re.compile(rf"(?:{_WORDS['done']})\b")
+_STEMS = re.compile(rf"\b(?:{_WORDS['stems']})")
 _NOT = re.compile(
     r"\b(?:not|never|nothing|n[aã]o|nunca|no|nada|unable|cannot|nicht|nichts|pas|rien|non|niente)\b|n't\b"
 )
@@ -149,20 +89,11 @@ _SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
 _END = methodcaller("end")
 _ENDS = re.compile(r"[.!?…]+|(?<!\n)(?=\n)")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|`[^`]*`')
-_LEAD = re.compile(
-    r"(?:(?:ok|okay|all|done|great|sure|perfect|and|so|then|now|also|well|yes|there|hi|hello|j[aá]|tudo|ya|est[aá]|queda|"
-    r"pronto|e|y|tamb[eé]m|también|bem|bueno|listo|sim|sí|eu|yo|[ao]|l[aeo]s?|te|me|se|ich|es|je|jag|l)\W+)*"
-)
+_LEAD = re.compile(rf"(?:(?:{_WORDS['leads']})\W+)*")
 _OURS = re.compile(
-    r"\W*(?:$|(?:(?:to|for|in|into|from|of|com|con|na|no|em|en|d[ae])\s+)?(?:it|this|"
-    r"that(?! you (?:said|asked|told|wrote))|"
-    r"these|those|them|both|all|everything|your|yours|(?:my|your) memory|memory|safely|successfully|now|here|"
-    r"(?:[ao]s? )?"
-    r"(?:suas?|seus?|tuas?|teus?)|isso|isto|aquilo|tudo|tod[oa]s?|aqu[ií]|sucesso|(?:minha )?memória|eso|esto|"
-    r"tus?|sus?|"
-    r"éxito|(?:mi )?memoria|que|det|detta|das|ça|cela|tout|questo|tutto)\b|"
+    rf"\W*(?:$|(?:(?:to|for|in|into|from|of|com|con|na|no|em|en|d[ae])\s+)?(?:{_WORDS['objects']})\b|"
     r"(?:dans|nella|nel|in|i|im) (?:la |ta |ma |votre |tua |mia |dein\w* |mein\w* |ditt |mitt )?"
-    r"(?:mémoire|memoria|gedächtnis|speicher|minnet?)\b)"
+    rf"(?:{_WORDS['memory']})\b)"
 )
 """The words after the verb if a memory is meant; "I changed my mind" and "stored in the fridge" mean none."""
 
@@ -181,20 +112,12 @@ _EARLIER = re.compile(
     r"\b(?:yesterday|earlier|ago|last (?:week|month|year|time|night)|ontem|(?:semana|mês) passad[ao]|ayer|"
     r"(?:semana|mes) pasad[ao])\b|\bon \d"
 )
-_CONDITION = re.compile(
-    r"(?:(?:just|so|then|and|but|mas|e|y|pero|então) )?(?:if|once|when|as soon as|tell me|let me know|"
-    r"say|se|quando|assim que|me (?:diga|diz|fala|avise|conte)|diga|si|cuando|en cuanto|dime|av[ií]same)\b"
-)
+_CONDITION = re.compile(rf"(?:(?:just|so|then|and|but|mas|e|y|pero|então) )?(?:{_WORDS['conditions']})\b")
 """The beginning of a sentence that promises nothing yet."""
 
 _WORK = re.compile(
-    POLITE + r"(?:(?:correct|fix|edit|rewrite|rephrase|proofread|improve|shorten|translate|convert|format|polish|write|"
-    r"draft|tell me a|make|add|corrig(?:e|ir)|corrija|corrij[ae]|reescrev[ae]|reescrib[ae]|melhor[ae]|mejora|traduz\w*|"
-    r"traduc\w*|revis[ae]|escrev[ae]|escrib[ae]|cont[ea]|cuenta(?:me)?|faz|faca|haz|korrigier\w*|corrige[rz]?|correggi)\b|"
-    r"(?:update|change|replace|remove|delete|erase|cut|take out|atualiz\w+|mud[ae]|tro(?:ca|que)|substitu\w+|remov\w+|"
-    r"apag\w+|tir[ae]|alter[ae]|actualiza|cambia|reemplaza|elimina|borra|quita)\b.*?(?:[:\n\"“«]|\b(?:texts?|sentences?|"
-    r"paragraphs?|lines?|words?|grammar|commas?|title|tone|textos?|frases?|paragrafos?|parrafos?|linhas?|lineas?|"
-    r"palavras?|palabras?|virgulas|comas|titulo|tom|tono)\b))"
+    rf"{POLITE}(?:(?:{_WORDS['work']})\b|"
+    rf"(?:{_WORDS['work on a part']})\b.*?(?:[:\n\"“«]|\b(?:{_WORDS['parts']})\b))"
 )
 """A request for work on a text."""
 

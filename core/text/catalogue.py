@@ -5,14 +5,17 @@ A key is the path of a sentence in the file: `text("access.cards.who")` is `who`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from core.locales import body
 from core.types import Locale, Localized
 
+_Key = TypeVar("_Key")
 _Form = TypeVar("_Form", str, Mapping[str, str])
 
 
@@ -39,6 +42,18 @@ def text(key: str) -> Localized:
     return _Entry[str](key)
 
 
+def texts(table: str, keys: Iterable[_Key]) -> dict[_Key, Localized]:
+    """Map words, members of an enum, or classes to their sentences in a table of that path, named as by `name_of`."""
+    return {key: _Entry[str](f"{table}.{name_of(key)}") for key in keys}
+
+
+def name_of(key: object) -> str:
+    """Return the name of a sentence: a word, a member of an enum or a class, as TOML writes it (`last_messages`)."""
+    if isinstance(key, type):
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key.__name__).lower()
+    return key.name.lower() if isinstance(key, Enum) else str(key).replace("-", "_")
+
+
 def filled(sentence: Localized, **values: str | Localized) -> dict[Locale, str]:
     """Return the sentence with its gaps filled, in every language; a value may have a wording for each."""
     return {
@@ -52,6 +67,36 @@ def filled(sentence: Localized, **values: str | Localized) -> dict[Locale, str]:
 def forms(key: str) -> Mapping[Locale, Mapping[str, str]]:
     """Return the plural forms of a sentence that counts, by CLDR's names ("one", "other"), in every language."""
     return _Entry[Mapping[str, str]](key)
+
+
+class Sentences:
+    """The sentences of a table, by their names: `Sentences("access.cards").who` is `text("access.cards.who")`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> Localized:
+        return _sentence(f"{self._table}.{name}")
+
+
+class Plurals:
+    """The sentences of a table that count: `Plurals("access.cards").flood` is `forms("access.cards.flood")`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> Counted:
+        return _counting(f"{self._table}.{name}")
+
+
+@cache
+def _sentence(key: str) -> _Entry[str]:
+    return _Entry(key)
+
+
+@cache
+def _counting(key: str) -> _Entry[Mapping[str, str]]:
+    return _Entry(key)
 
 
 def menu_names(name: str) -> Localized:
@@ -90,7 +135,7 @@ def counted(text: Counted, locale: Locale, count: int, **values: object) -> str:
     forms = text[locale]
     # What a language lacks is read, and so counted, in English.
     spoken = Locale.EN if forms is text[Locale.EN] else locale
-    form = forms.get(_rules(spoken).plural_form(count), forms["other"])
+    form = forms.get(cldr(spoken.value).plural_form(count), forms["other"])
     return form.format(count=count, **values)
 
 
@@ -102,10 +147,15 @@ def in_words(length: timedelta, locale: Locale) -> str:
 
 
 @cache
-def _rules(locale: Locale) -> babel.Locale:
+def cldr(tag: str) -> babel.Locale:
+    """Return what CLDR knows of the language of that tag (BCP 47).
+
+    Raises:
+        babel.UnknownLocaleError: nothing.
+    """
     import babel  # loaded by the first sentence that counts, not by the start
 
-    return babel.Locale.parse(locale.value, sep="-")
+    return babel.Locale.parse(tag, sep="-")
 
 
 DAYS = forms("duration.days")

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
 from typing import Final
 
 from core.text.unicode import flat, fold
-from core.text.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, expressions, folded_words
 
 _MAX_CHARS: Final = 120
 _POINTING: Final = frozenset(
@@ -121,9 +120,7 @@ def asks_to_show(text: str) -> bool:
 
 @cache
 def _past() -> re.Pattern[str]:
-    """Return a pattern of the expressions that ship with this package."""
-    lines = resources.files(__package__).joinpath("past.txt").read_text("utf-8").splitlines()
-    return re.compile("|".join([rf"\b(?:{line})" for line in lines if line and not line.startswith("[")]))
+    return re.compile(rf"\b(?:{'|'.join(expressions(__package__, 'past.txt').values())})")
 
 
 def asks_past(text: str) -> bool:

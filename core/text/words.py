@@ -72,6 +72,21 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 _Record = TypeVar("_Record")
 
+
+def expressions(package: str, name: str) -> Mapping[str, str]:
+    """Map each section of a package's file of regular expressions to one that matches what any of its lines does.
+
+    A line begins with "[" for the name of a section, with "#" for a comment.
+    """
+    found: dict[str, list[str]] = {}
+    for line in resources.files(package).joinpath(name).read_text("utf-8").splitlines():
+        if line.startswith("["):
+            found[line.strip("[]")] = []
+        elif line and not line.startswith("#"):
+            next(reversed(found.values())).append(line)
+    return {section: "|".join(lines) for section, lines in found.items()}
+
+
 WORD: Final = r"(?<!\w)(?:{})(?!\w)"
 """The form of a pattern that stands for whole words."""
 

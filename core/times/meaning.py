@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
@@ -11,8 +11,20 @@ from dateutil import rrule
 from dateutil.relativedelta import relativedelta
 
 from core.times.clocks import of_day
-from core.times.reading import Beside, ClockTime, Day, NotUnderstood, Once, Parts, Past, Recurrence, Time, Unclear
-from core.times.rules import WEEKDAYS
+from core.times.reading import (
+    TOLD_LAST,
+    Beside,
+    ClockTime,
+    Day,
+    NotUnderstood,
+    Once,
+    Parts,
+    Past,
+    Recurrence,
+    Time,
+    Unclear,
+)
+from core.times.rules import WEEKDAYS, by_hours
 
 _USUAL_HOUR: Final = 9
 _NOON: Final = 12
@@ -45,9 +57,12 @@ class Meaning:
     def _time(self) -> Time | None:
         parts = self._parts
         if parts.event:
-            return Beside(parts.real + self._length(parts.calendar), parts.event)
+            hour = parts.clocks[0] if len(parts.clocks) == 1 else None
+            return Beside(parts.real + self._length(parts.calendar), parts.event, hour)
         if parts.shift and (parts.rule or parts.window or parts.is_ahead):
             raise NotUnderstood
+        if parts.shift and not (parts.clocks or parts.days or parts.part):  # "an hour before"
+            return Beside(parts.shift, TOLD_LAST)
         if parts.rule or parts.window:
             return self._maybe_repeated() if parts.is_rule_unsure else self._repeated()
         if parts.until or (parts.start and (parts.days or parts.is_ahead)):
@@ -300,7 +315,7 @@ class Meaning:
             return Once(ahead[0])
         first = ahead[0] if ahead else self._at(day + timedelta(days=1), min(clocks, key=lambda each: each.hour))
         count = len(ahead) if days else len(at)
-        rule = {"FREQ": "DAILY", "COUNT": str(count), **_by_hours({(each.hour, each.minute) for each in clocks})}
+        rule = {"FREQ": "DAILY", "COUNT": str(count), **by_hours({(each.hour, each.minute) for each in clocks})}
         return Recurrence(_text(rule), first)
 
     # --- again and again ---
@@ -334,12 +349,12 @@ class Meaning:
                     raise NotUnderstood
                 clocks = clocks if has_hour else [ClockTime(int(hour)) for hour in said.split(",")]
         if len(clocks) > 1:
-            by_hours = _by_hours(
+            hours_of_day = by_hours(
                 {(clock.hour, clock.minute) for clock in clocks}, days=len(rule.get("BYDAY", "").split(","))
             )
-            if "BYSETPOS" in rule or ("BYSETPOS" in by_hours and rule["FREQ"] not in {"DAILY", "WEEKLY"}):
+            if "BYSETPOS" in rule or ("BYSETPOS" in hours_of_day and rule["FREQ"] not in {"DAILY", "WEEKLY"}):
                 raise NotUnderstood
-            rule |= by_hours
+            rule |= hours_of_day
         return self._counted(rule, clocks, has_hour=has_hour)
 
     def _counted(self, rule: dict[str, str], clocks: Sequence[ClockTime], *, has_hour: bool) -> Time:
@@ -433,18 +448,6 @@ def _weeks(days: str) -> str:
 
 def _text(rule: Mapping[str, str]) -> str:
     return ";".join(f"{name}={value}" for name, value in rule.items())
-
-
-def _by_hours(times: Collection[tuple[int, int]], days: int = 1) -> dict[str, str]:
-    """Return the parts of a rule of days for these hours and minutes, on that many days of each period."""
-    hours, minutes = (sorted({each[at] for each in times}) for at in (0, 1))
-    every = [(hour, minute) for hour in hours for minute in minutes]
-    chosen = [at for at, each in enumerate(every, 1) if each in times]
-    parts = {"BYHOUR": ",".join(map(str, hours)), "BYMINUTE": ",".join(map(str, minutes))}
-    if len(chosen) == len(every):
-        return parts
-    positions = (str(day * len(every) + at) for day in range(days) for at in chosen)
-    return {**parts, "BYSETPOS": ",".join(positions)}
 
 
 def _options(times: Sequence[datetime], *, has_day: bool = True) -> Unclear:

@@ -214,6 +214,28 @@ def skipping(rule: str, days: Collection[date], today: date) -> str:
     return ";".join([*parts, *([f"EXDATE={','.join(f'{each:%Y%m%d}' for each in skips)}"] if skips else [])])
 
 
+def by_hours(times: Collection[tuple[int, int]], days: int = 1) -> dict[str, str]:
+    """Return the parts of a rule of days for these hours and minutes, on that many days of each period."""
+    hours, minutes = (sorted({each[at] for each in times}) for at in (0, 1))
+    every = [(hour, minute) for hour in hours for minute in minutes]
+    chosen = [at for at, each in enumerate(every, 1) if each in times]
+    parts = {"BYHOUR": ",".join(map(str, hours)), "BYMINUTE": ",".join(map(str, minutes))}
+    if len(chosen) == len(every):
+        return parts
+    positions = (str(day * len(every) + at) for day in range(days) for at in chosen)
+    return {**parts, "BYSETPOS": ",".join(positions)}
+
+
+def at_times(rule: str, times: Collection[tuple[int, int]]) -> str:
+    """Return a rule of days with these hours and minutes in place of its own."""
+    found = read(rule)
+    parts = dict(part.split("=") for part in rule.split(";") if not part.startswith(("BYSETPOS=", "BYMINUTE=")))
+    if found.count:
+        parts["COUNT"] = str(found.count * len(times) // len(found.times))
+    days = len(found.days) if found.frequency is Frequency.WEEKLY and found.days else 1
+    return ";".join(f"{name}={value}" for name, value in {**parts, **by_hours(times, days)}.items())
+
+
 def _next_of(wall: datetime, zone: str, found: Rule, after: datetime) -> datetime | None:
     """Return what `next_after` does, without regard to days that are skipped."""
     if wall.year not in _YEARS:

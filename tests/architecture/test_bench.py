@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from bench import structure
-from bench.__main__ import BENCHES, main
+from bench.__main__ import APART, BENCHES, main
 from tests.architecture.tree import ROOT
 
 
 def test_every_module_that_prints_a_table_is_in_the_table_of_benches() -> None:
     paths = [path for path in (ROOT / "bench").glob("*.py") if "\ndef main(" in path.read_text("utf-8")]
     measuring = {path.stem for path in paths if "bench.table" in imported(path)}
-    assert measuring <= set(BENCHES)
+    assert measuring <= {*BENCHES, *APART}
 
 
 def imported(path: Path) -> set[str]:

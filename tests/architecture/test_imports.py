@@ -29,9 +29,6 @@ LEAVES = {
     "bot.metrics": {"aiohttp", "prometheus_client"},
     "core.providers.anthropic": {"anthropic"},
     "core.providers.openai": {"openai"},
-    "core.providers.openai_embedder": {"openai"},
-    "core.providers.openai_transcriber": {"openai"},
-    "core.providers.responses": {"openai"},
     "core.storage.faiss_index": {"faiss"},
 }
 """Modules that may load a vendor's package when they are imported (and what such a package brings along)."""

@@ -27,14 +27,13 @@ from adapters.console.output import Output
 from adapters.discord.api import DiscordApi
 from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel
-from adapters.discord.identity import point_rest_at
+from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
-from adapters.telegram.api import Place, TelegramApi
-from adapters.telegram.channel import DraftChannel, TelegramChannel
+from adapters.telegram.api import TelegramApi
+from adapters.telegram.channel import Destination, DraftChannel, TelegramChannel
 from adapters.telegram.config import WritePace
-from adapters.telegram.markup import style
 from adapters.telegram.pacer import Pacer
-from adapters.telegram.state import State
+from adapters.telegram.state import Place, State
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.enclosures import AttachmentKind
@@ -44,12 +43,10 @@ from core.ports import Channel
 from core.storage.kept import SqlKept
 from core.types import MemoryNote, Modal
 from core.workers.port import Worker
-from tests.fakes.channel import RecordingChannel
+from tests.fakes.channel import FileChannel, RecordingChannel, handed_out
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.file_channel import FileChannel
-from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import tell
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -159,10 +156,10 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     async with TelegramServer(clock) as server, Bot(TOKEN, f"{server.url}/bot", f"{server.url}/file/bot") as bot:
         chat = server.chat(7)
         api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, Worker()), State(SqlKept(RamDatabase())))
-        place = Place(chat.id)
-        channel: Channel = TelegramChannel(api, place, style())
+        to = Destination(Place(chat.id))
+        channel: Channel = TelegramChannel(api, to)
         if drafts:
-            channel = DraftChannel(api, place, style(), clock, draft_id=1)
+            channel = DraftChannel(api, to, clock, draft_id=1)
 
         def seen() -> str:
             draft = server.draft(chat.id)
@@ -203,7 +200,7 @@ async def discord_channel() -> AsyncIterator[Watched]:
                 return f"discord:{server.upload('a.bin', content)['url']}"
 
             place = DiscordPlace(channel.id)
-            yield Watched(DiscordChannel(api, place, asked="1", edit_interval_s=0.0), seen, leave, sends)
+            yield Watched(DiscordChannel(api, place, asked="1"), seen, leave, sends)
 
 
 CHANNELS: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {

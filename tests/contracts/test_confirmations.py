@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.actions.proposal import Deletion, Keeping, Replacement, Rewrite, Rewrites
-from core.answering.confirmations import Confirmations
+from core.answering.confirmations import Confirmations, newest
 from core.features.transfer.entries import Taken
 from core.features.transfer.intake import Intake
 from core.storage.database import Database
@@ -136,5 +136,5 @@ async def test_it_is_good_for_ten_minutes(store: ConfirmationStore) -> None:
     confirmations = Confirmations(store, clock)
     code = await confirmations.ask(HERE, Deletion(()))
     await clock.advance(601)
-    assert await confirmations.waiting(HERE, confirmations.arrived(clock.now()), Deletion) is None
+    assert newest(await confirmations.all_open(HERE, confirmations.arrived(clock.now())), Deletion) is None
     assert await confirmations.take(said_in(HERE, "later"), code, Deletion) is None

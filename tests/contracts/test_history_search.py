@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.storage.database import Database
 from core.storage.history import SqlHistory
-from core.storage.lexicon import Lexicon, idf
+from core.storage.lexicon import idf, keyword_terms, query_terms
 from core.stores import BEFORE_WEIGHT, HistoryStore, Quoted
 from core.threads import ThreadRecord, ToldMemory
 from core.types import (
@@ -29,6 +29,7 @@ from core.types import (
     room_name,
 )
 from tests.fakes.clock import START
+from tests.fakes.memories import quotes
 from tests.fakes.ram import RamDatabase
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
@@ -65,14 +66,14 @@ def texts(found: Sequence[Quoted]) -> list[str]:
 
 
 async def found(history: HistoryStore, query: str, user: UserKey = ANA, limit: int = 9, room: str = "") -> list[str]:
-    return texts(await history.search([user], query, limit=limit, room=room))
+    return texts(await quotes(history, [user], query, limit=limit, room=room))
 
 
 async def test_the_rarest_words_decide_and_the_best_comes_first(history: HistoryStore) -> None:
     thread, stored = await talk(
         history, "I parked near the blue pillar", "Got it.", "the plumber parked there, too", "Noted.", "I parked again"
     )
-    hits = await history.search([ANA], "Where did I park, near which pillar?", limit=9)
+    hits = await quotes(history, [ANA], "Where did I park, near which pillar?", limit=9)
     both = ["I parked again", "the plumber parked there, too"]
     assert texts(hits) == [stored[0].text, "Got it.", *both, "Noted."]
     assert hits[0].message == stored[0]
@@ -80,13 +81,13 @@ async def test_the_rarest_words_decide_and_the_best_comes_first(history: History
     assert hits[0].score == 1
     assert hits[0].before is None
     assert 0 < hits[2].score == hits[3].score < hits[1].score < 1
-    assert texts(await history.search([ANA], "Where did I park, near which pillar?", limit=2)) == texts(hits)[:2]
-    assert await history.search([ANA], "park", limit=0) == []
+    assert texts(await quotes(history, [ANA], "Where did I park, near which pillar?", limit=2)) == texts(hits)[:2]
+    assert await quotes(history, [ANA], "park", limit=0) == []
 
 
 async def test_what_was_said_before_counts_half_and_is_told(history: HistoryStore) -> None:
     await talk(history, "hi", "Where did you put the keys?", "in the drawer", "Fine.")
-    asked, reply = await history.search([ANA], "keys", limit=9)
+    asked, reply = await quotes(history, [ANA], "keys", limit=9)
     assert (asked.message.text, asked.before, asked.score) == ("Where did you put the keys?", None, 1)
     assert (reply.message.text, reply.score) == ("in the drawer", 0.5)
     assert reply.before == asked.message
@@ -105,8 +106,8 @@ async def test_nobody_finds_what_another_person_said(history: HistoryStore) -> N
     for room in ("", IN_ROOM):
         assert await found(history, "safe 4417", room=room) == ["my safe is green"]
         assert await found(history, "safe green", BIA, room=room) == ["the safe opens with 4417"]
-    assert len(await history.search([ANA, BIA], "safe", limit=9)) == 2, "two accounts of one person"
-    assert await history.search([], "safe", limit=9) == []
+    assert len(await quotes(history, [ANA, BIA], "safe", limit=9)) == 2, "two accounts of one person"
+    assert await quotes(history, [], "safe", limit=9) == []
 
 
 @pytest.mark.spec("T15")
@@ -150,13 +151,13 @@ async def test_what_is_off_the_record_or_nobodys_words_is_not_found(history: His
 async def test_only_what_was_said_then_is_found(history: HistoryStore) -> None:
     await talk(history, "flat one", "ok", "flat two", "ok", "flat three")
     span = Span(START + HOUR, START + 4 * HOUR)
-    assert texts(await history.search([ANA], "flat", limit=9, said=span)) == ["flat two", "ok"]
-    assert texts(await history.search([ANA], "flat", limit=9, said=Span(START, START + HOUR))) == ["flat one"]
+    assert texts(await quotes(history, [ANA], "flat", limit=9, said=span)) == ["flat two", "ok"]
+    assert texts(await quotes(history, [ANA], "flat", limit=9, said=Span(START, START + HOUR))) == ["flat one"]
 
 
 async def test_what_is_shown_anyway_is_skipped(history: HistoryStore) -> None:
     _, stored = await talk(history, "flat one", "ok", "flat two")
-    hits = await history.search([ANA], "flat", limit=9, skip={stored[2].id, stored[1].id})
+    hits = await quotes(history, [ANA], "flat", limit=9, skip={stored[2].id, stored[1].id})
     assert texts(hits) == ["flat one"]
 
 
@@ -225,7 +226,7 @@ async def test_what_is_found_scores_by_its_definition_and_nobody_finds_anothers(
         thread = await history.open_thread(ConversationKey(ROOM if where else PRIVATE, user), START)
         message = Message(BOT if by_bot else USER, text, room=where, off_record=off_record, at=START)
         await history.append(thread.id, message)
-    hits = await history.search([ANA], query, limit=20, room=room)
+    hits = await quotes(history, [ANA], query, limit=20, room=room)
     assert all(hit.thread.conversation.user == ANA and room in {"", hit.message.room} for hit in hits)
     assert not any(hit.message.off_record for hit in hits)
     talks = [(thread, await history.tail(thread.id, 99)) for thread in await history.threads(ANA)]
@@ -236,11 +237,10 @@ def judged_one_by_one(
     talks: Sequence[tuple[Thread, Sequence[Message]]], query: str, room: str
 ) -> Sequence[tuple[int, float, int]]:
     """Score every message of one person's threads by its definition; return what is found as `_told` does."""
-    lexicon = Lexicon()
-    keywords = list(dict.fromkeys(lexicon.query_terms(query)))
+    keywords = list(dict.fromkeys(query_terms(query)))
     total = sum(len(said) for thread, said in talks if room in {"", room_name(thread.conversation.chat)})
     heard = {
-        message.id: set(lexicon.keyword_terms(message.text))
+        message.id: set(keyword_terms(message.text))
         for _, said in talks
         for message in said
         if is_findable(message) and room in {"", message.room}

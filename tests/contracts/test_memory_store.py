@@ -18,6 +18,7 @@ from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, 
 from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.fakes.memories import add, ids_found
+from tests.fakes.memories import embedded as embedded_in
 from tests.profile import long
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
@@ -177,11 +178,13 @@ async def test_one_space_is_kept_of_one_owner(store: SearchableMemoryStore) -> N
         await store.put_vectors(owner, "new@4", {phrase_id: vector(2) for phrase_id in missing})
     await store.keep_space(ANA, "new@4")
     counts = {
-        (owner, space): len(await store.embedded(owner, space)) for owner in (ANA, BIA) for space in ("old@4", "new@4")
+        (owner, space): len(await embedded_in(store, owner, space))
+        for owner in (ANA, BIA)
+        for space in ("old@4", "new@4")
     }
     assert counts == {(ANA, "old@4"): 0, (ANA, "new@4"): 2, (BIA, "old@4"): 1, (BIA, "new@4"): 2}
     await store.keep_space(BIA, "unknown@4")
-    assert len(await store.embedded(BIA, "new@4")) == 0
+    assert len(await embedded_in(store, BIA, "new@4")) == 0
 
 
 @pytest.mark.spec("T11")
@@ -836,8 +839,8 @@ async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given
     [item] = await add(store, ANA, [PASSWORD], at=START, vectors={"aliexpress": vector(1)}, space=SPACE)
     phrases = await texts_of(store, ANA, [item.id])
     [embedded] = [i for i, text in phrases.items() if text == "aliexpress"]
-    assert await store.embedded(ANA, SPACE) == {embedded}
-    assert await store.embedded(ANA, "other@4") == await store.embedded(CAIO, SPACE) == frozenset()
+    assert await embedded_in(store, ANA, SPACE) == {embedded}
+    assert await embedded_in(store, ANA, "other@4") == await embedded_in(store, CAIO, SPACE) == frozenset()
     ids, found = await store.vectors(ANA, SPACE, [*phrases, 99_999])
     assert list(ids) == [embedded]
     assert np.allclose(found, vector(1)[None], atol=HALF)
@@ -845,7 +848,7 @@ async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given
     assert not (await store.vectors(ANA, "other@4", [embedded]))[0]
     assert not (await store.vectors(ANA, SPACE, []))[0]
     await store.delete(ANA, [item.id])
-    assert await store.embedded(ANA, SPACE) == frozenset()
+    assert await embedded_in(store, ANA, SPACE) == frozenset()
     assert not (await store.vectors(ANA, SPACE, [embedded]))[0]
 
 

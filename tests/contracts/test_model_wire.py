@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import pytest
@@ -29,7 +29,7 @@ from core.types import JSONValue
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import HEAD, Answer, Break
 from tests.fakes.tool_calls import Call
-from tests.fakes.wires import KEY, WORDS, Wire, entries, gather, prompt, typed, wire
+from tests.fakes.wires import KEY, WORDS, Api, Wire, entries, gather, prompt, typed, wire
 
 SCHEMA: dict[str, JSONValue] = {
     "type": "object",
@@ -119,29 +119,53 @@ async def test_thoughts_and_tools_never_leak(lab: Wire) -> None:
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("status", "failure"),
-    [
-        (400, ProviderDown),
-        (401, KeyRejected),
-        (402, CreditGone),
-        (403, KeyRejected),
-        (404, ModelUnknown),
-        (413, ContextTooLong),
-        (429, ProviderBusy),
-        (500, ProviderDown),
-        (503, ProviderDown),
-        (529, ProviderBusy),
-    ],
-)
+Fault = Callable[[Api], Answer]
+
+FAULTS: dict[str, tuple[Fault, type[ProviderError], str]] = {
+    **{
+        f"HTTP {status}": (lambda api, status=status: api.fails(status), failure, "")  # type: ignore[misc]
+        for status, failure in {
+            400: ProviderDown,
+            401: KeyRejected,
+            402: CreditGone,
+            403: KeyRejected,
+            404: ModelUnknown,
+            413: ContextTooLong,
+            429: ProviderBusy,
+            500: ProviderDown,
+            503: ProviderDown,
+            529: ProviderBusy,
+        }.items()
+    },
+    "too long": (lambda api: api.fails(400, api.CONTEXT_TOO_LONG), ContextTooLong, ""),
+    "declined": (lambda api: api.fails(400, "blocked by content_filter"), ProviderRefused, ""),
+    "cut in the middle": (lambda api: api.breaks("metade ", "da", ending=Break.CUT), StreamCut, "metade da"),
+    "ends in the middle": (lambda api: api.breaks("metade ", "da", ending=Break.NOT), StreamCut, "metade da"),
+    "cut before a word": (lambda api: api.breaks(ending=Break.CUT), ProviderDown, ""),
+    "ends before a word": (lambda api: api.breaks(ending=Break.NOT), ProviderDown, ""),
+    "no JSON in the middle": (lambda api: api.garbles("metade"), StreamCut, "metade"),
+    "no JSON before a word": (lambda api: api.garbles(), BadReply, ""),
+    "overloaded inside": (lambda api: api.errs("overloaded_error"), ProviderBusy, ""),
+    "busy inside": (lambda api: api.errs("rate_limit_error"), ProviderBusy, ""),
+    "another error inside": (lambda api: api.errs("x"), ProviderDown, ""),
+    "an error in the middle": (lambda api: api.errs("overloaded_error", "metade"), StreamCut, "metade"),
+    "a page": (lambda _: Answer(body=b"<html>proxy</html>", headers={"content-type": "text/html"}), ProviderDown, ""),
+}
+"""What goes wrong: how the server answers, what that is to us, and what was said before."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.spec("D4")
-async def test_a_status_is_a_failure_that_says_what_to_do(lab: Wire, status: int, failure: type[ProviderError]) -> None:
-    lab.server.answers = [lab.api.fails(status)]
+async def test_a_fault_is_a_failure_that_says_what_to_do(lab: Wire, fault: str) -> None:
+    answer, failure, said = FAULTS[fault]
+    lab.server.answers = [answer(lab.api)]
     async with lab.model() as model:
-        _, error = await failing(model)
+        heard, error = await failing(model)
+    assert heard == said
     assert isinstance(error, failure)
+    assert isinstance(error, StreamCut) == (failure is StreamCut)
     assert model.name in str(error)
-    assert str(status) in str(error)
+    assert fault.removeprefix("HTTP ") in str(error) or not fault.startswith("HTTP")
 
 
 async def test_the_wait_that_a_busy_provider_names_is_told(lab: Wire) -> None:
@@ -184,30 +208,21 @@ async def test_a_long_wait_is_handed_on_at_once(lab: Wire) -> None:
     await endpoint.aclose()
 
 
-async def test_no_credit_is_a_matter_of_the_key() -> None:
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        (Answer(429, body=b'{"error": {"message": "SECRET", "code": "insufficient_quota"}}'), KeyRejected),
+        (
+            Answer(400, body=b'[{"error": {"code": 400, "message": "API key not valid. SECRET"}}]'),
+            KeyRejected,
+        ),  # Gemini
+        (Answer(frames=[b'data: {"error": {"message": "SECRET", "code": "server_error"}}\n\n']), ProviderDown),
+    ],
+)
+async def test_compatible_servers_tell_faults_in_their_own_way(answer: Answer, failure: type[ProviderError]) -> None:
     async with wire("openai") as lab, lab.model() as model:
-        error = {"message": "SECRET", "type": "insufficient_quota", "code": "insufficient_quota"}
-        lab.server.answers = [Answer(429, body=json.dumps({"error": error}).encode())]
-        assert isinstance((await failing(model))[1], KeyRejected)
-
-
-async def test_a_wrong_key_at_geminis_compatible_address_is_told_from_a_wrong_request() -> None:
-    async with wire("openai") as lab, lab.model() as model:
-        error = {"code": 400, "message": "API key not valid. SECRET", "status": "INVALID_ARGUMENT"}
-        lab.server.answers = [Answer(400, body=json.dumps([{"error": error}]).encode())]
-        assert isinstance((await failing(model))[1], KeyRejected)
-
-
-async def test_a_prompt_that_does_not_fit_is_told_from_other_bad_requests(lab: Wire) -> None:
-    lab.server.answers = [lab.api.fails(400, lab.api.CONTEXT_TOO_LONG)]
-    async with lab.model() as model:
-        assert isinstance((await failing(model))[1], ContextTooLong)
-
-
-async def test_a_request_declined_by_a_content_filter_is_a_refusal(lab: Wire) -> None:
-    lab.server.answers = [lab.api.fails(400, "blocked by content_filter")]
-    async with lab.model() as model:
-        assert isinstance((await failing(model))[1], ProviderRefused)
+        lab.server.answers = [answer]
+        assert isinstance((await failing(model))[1], failure)
 
 
 async def test_a_server_that_is_not_there_is_down(lab: Wire) -> None:
@@ -216,54 +231,21 @@ async def test_a_server_that_is_not_there_is_down(lab: Wire) -> None:
         assert isinstance((await failing(model))[1], ProviderDown)
 
 
-@pytest.mark.parametrize("ending", [Break.CUT, Break.NOT])
-async def test_a_stream_cut_in_the_middle_keeps_what_came_and_says_so(lab: Wire, ending: Break) -> None:
-    lab.server.answers = [lab.api.breaks("metade ", "da", ending=ending)]
-    async with lab.model() as model:
-        said, error = await failing(model)
-    assert said == "metade da"
-    assert isinstance(error, StreamCut)
-
-
-@pytest.mark.parametrize("ending", [Break.CUT, Break.NOT])
-async def test_a_stream_cut_before_the_first_text_is_as_good_as_down(lab: Wire, ending: Break) -> None:
-    lab.server.answers = [lab.api.breaks(ending=ending)]
-    async with lab.model() as model:
-        said, error = await failing(model)
-    assert said == ""
-    assert type(error) is ProviderDown
-
-
-async def test_an_event_that_is_no_json_cuts_the_stream(lab: Wire) -> None:
-    lab.server.answers = [lab.api.garbles("metade"), lab.api.garbles()]
-    async with lab.model() as model:
-        assert isinstance((await failing(model))[1], StreamCut)
-        assert isinstance((await failing(model))[1], BadReply)
-
-
 @pytest.mark.parametrize(
-    ("kind", "failure"), [("overloaded_error", ProviderBusy), ("rate_limit_error", ProviderBusy), ("x", ProviderDown)]
+    ("label", "frames"),
+    [
+        (
+            "anthropic",
+            [b'event: message_delta\ndata: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}\n\n'],
+        ),
+        ("openai", [b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": null}\n\ndata: 3\n\n']),
+    ],
 )
-async def test_an_error_inside_the_stream_counts_as_if_it_came_before(
-    lab: Wire, kind: str, failure: type[ProviderError]
-) -> None:
-    lab.server.answers = [lab.api.errs(kind), lab.api.errs(kind, "metade")]
-    async with lab.model() as model:
-        assert isinstance((await failing(model))[1], failure)
-        assert isinstance((await failing(model))[1], StreamCut)
-
-
-async def test_an_error_inside_the_stream_without_a_status_is_down() -> None:
-    async with wire("openai") as lab, lab.model() as model:
-        lab.server.answers = [Answer(frames=[b'data: {"error": {"message": "SECRET", "code": "server_error"}}\n\n'])]
-        assert type((await failing(model))[1]) is ProviderDown
-
-
-async def test_an_answer_whose_usage_is_left_out_is_borne() -> None:
-    async with wire("anthropic") as lab, lab.model() as model:
-        end = b'event: message_delta\ndata: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}\n\n'
-        lab.server.answers = [Answer(frames=[*lab.api.texts(["oi"]), end])]
-        assert (await complete(model, prompt())).usage == Usage()
+async def test_an_answer_whose_usage_is_left_out_is_borne(label: str, frames: list[bytes]) -> None:
+    async with wire(label) as lab, lab.model() as model:
+        lab.server.answers = [Answer(frames=[*lab.api.texts(["oi"]), *frames])]
+        reply = await complete(model, prompt())
+    assert (reply.text, reply.usage) == ("oi", Usage())
 
 
 async def test_blank_words_are_not_sent_as_such(lab: Wire) -> None:
@@ -271,12 +253,6 @@ async def test_blank_words_are_not_sent_as_such(lab: Wire) -> None:
     async with lab.model() as model:
         await complete(model, prompt("oi", earlier=("oi", " \n")))
     assert '" \\n"' not in json.dumps(lab.server.bodies[0])
-
-
-async def test_a_page_of_something_else_is_no_answer(lab: Wire) -> None:
-    lab.server.answers = [Answer(body=b"<html>welcome to the proxy</html>", headers={"content-type": "text/html"})]
-    async with lab.model() as model:
-        assert isinstance((await failing(model))[1], ProviderDown)
 
 
 async def test_a_slow_first_word_ends_at_the_modes_timeout(lab: Wire) -> None:
@@ -466,30 +442,24 @@ async def test_not_thinking_is_asked_for_in_the_first_form_that_the_model_knows(
     assert [form_of(body) for body in lab.server.bodies] == [*seen, seen[-1]]
 
 
-async def test_a_parameter_unknown_as_such_is_not_tried_with_other_values() -> None:
+@pytest.mark.parametrize(
+    ("refused", "complaint", "sent"),
+    [
+        ("reasoning_effort", "Unrecognized request argument supplied: reasoning_effort", "max_tokens"),
+        ("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.", "max_completion_tokens"),
+    ],
+)
+async def test_a_parameter_unknown_as_such_is_sent_once(refused: str, complaint: str, sent: str) -> None:
     async with wire("openai") as lab, lab.model(effort="none") as model:
 
-        def old(asked: object) -> Answer:
-            if "reasoning_effort" in lab.server.bodies[-1]:
-                return openai_server.fails(400, "Unrecognized request argument supplied: reasoning_effort")
-            return openai_server.says("oi")
+        def picky(asked: object) -> Answer:
+            is_refused = refused in lab.server.bodies[-1]
+            return openai_server.fails(400, complaint) if is_refused else openai_server.says("oi")
 
-        lab.server.answers = [old]
+        lab.server.answers = [picky]
         await complete(model, prompt())
     assert len(lab.server.bodies) == 2
-
-
-async def test_a_newer_name_of_the_token_cap_is_found() -> None:
-    async with wire("openai") as lab, lab.model() as model:
-
-        def newer(asked: object) -> Answer:
-            if "max_tokens" in lab.server.bodies[-1]:
-                return openai_server.fails(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
-            return openai_server.says("oi")
-
-        lab.server.answers = [newer]
-        await complete(model, prompt())
-    assert lab.server.bodies[-1]["max_completion_tokens"] == 1024
+    assert lab.server.bodies[-1][sent] == 1024
 
 
 @pytest.mark.spec("J1")
@@ -516,15 +486,6 @@ async def test_a_prompt_without_a_system_text_has_no_empty_one(lab: Wire) -> Non
     async with lab.model() as model:
         await complete(model, prompt(system=""))
     assert "system" not in str(lab.server.bodies)
-
-
-async def test_servers_that_leave_out_usage_are_borne() -> None:
-    async with wire("openai") as lab, lab.model() as model:
-        chunk = {"choices": [{"delta": {"content": "oi"}, "finish_reason": "stop"}], "usage": None}
-        lab.server.answers = [Answer(frames=[f"data: {json.dumps(chunk)}\n\ndata: 3\n\n".encode()])]
-        reply = await complete(model, prompt())
-    assert reply.text == "oi"
-    assert reply.usage == Usage()
 
 
 async def test_a_window_that_is_full_before_the_first_word_is_too_small() -> None:

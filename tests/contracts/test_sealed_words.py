@@ -44,6 +44,7 @@ from core.types import (
 )
 from tests.contracts.engines import ENGINES, sealing_beside
 from tests.fakes.clock import START
+from tests.fakes.memories import quotes
 from tests.fakes.ram import RamDatabase
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
@@ -114,7 +115,7 @@ class Everything:
         assert await self.history.fold(thread.id, Summary(self.word("summary", number), through=1))
         await self.history.update(thread.id, await self.history.tail(thread.id, 9))
         assert await self.history.fold(thread.id, Summary(self.word("summary", number), through=1))
-        [hit] = await self.history.search([self.user], word("asked", number), limit=1)
+        [hit] = await quotes(self.history, [self.user], word("asked", number), limit=1)
         assert hit.message.content == word("asked", number)
 
     async def _owe(self, number: int) -> None:
@@ -162,7 +163,7 @@ class Everything:
         for number in NUMBERS:
             here = ConversationKey(ChatKey("telegram", f"waiting-{number}"), self.user)
             found += [await self.inputs.find(here), await self.confirmations.find(here)]
-            found += [await self.history.search([self.user], word("asked", number), limit=1)]
+            found += [await quotes(self.history, [self.user], word("asked", number), limit=1)]
             key = (PRIVATE, str(number))
             found += [await self.database.read(partial(done, message=key))]
         found += [await self.reminders.of([self.user]), await self.broadcasts.newest()]
@@ -336,7 +337,7 @@ async def test_a_search_of_linked_accounts_finds_sealed_what_it_finds_unsealed(
             thread = await history.open_thread(ConversationKey(ROOM if where else PRIVATE, user), START)
             role = MessageRole.ASSISTANT if by_bot else MessageRole.USER
             await history.append(thread.id, Message(role, text, room=where, at=START))
-        hits = await history.search([ANA, BIA], query, limit=20, room=room)
+        hits = await quotes(history, [ANA, BIA], query, limit=20, room=room)
         found.append([(hit.message, hit.score, hit.before) for hit in hits])
     assert found[0] == found[1]
 

@@ -22,7 +22,7 @@ from core.stores import AskedVectors, Candidate, Neighbours, SearchRequest, Sear
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
 from tests.contracts.test_memory_store import HALF
 from tests.fakes.clock import START
-from tests.fakes.memories import add
+from tests.fakes.memories import add, embedded
 from tests.postgres import open_test_database
 from tests.profile import examples
 
@@ -114,16 +114,16 @@ async def test_the_nearest_and_their_cosines_are_those_of_exact_search(store: Sq
 async def test_a_bounded_search_looks_at_the_newest_phrases(store: SqlMemories) -> None:
     normalizer, vectors, rows = made(3, 20)
     await save(store, ANA, vectors)
-    embedded, search = await store.embedded(ANA, SPACE), new_search(store)
-    newest = sorted(embedded)[-5:]
+    every, search = await embedded(store, ANA, SPACE), new_search(store)
+    newest = sorted(every)[-5:]
     bounded, _ = await asked(search, ANA, normalizer, rows, 20, most=5)
     assert bounded.nearest >= set(newest)
     if isinstance(search, PostgresVectors):  # an index in RAM looks at whole blocks
         assert bounded.nearest == set(newest)
         few, _ = await asked(search, ANA, normalizer, rows[:1], 2, ids=newest, most=5)
         assert few.nearest == {newest[place] for place in np.argsort(-few.cosines[:, 0])[:2]}
-    every, _ = await asked(search, ANA, normalizer, rows, 20)
-    assert every.nearest == embedded
+    whole, _ = await asked(search, ANA, normalizer, rows, 20)
+    assert whole.nearest == every
 
 
 @settings(max_examples=examples(15), deadline=None)
@@ -144,10 +144,10 @@ async def test_nobody_is_near_anothers_phrases_nor_learns_their_cosines(store: S
     normalizer, vectors, rows = made(2, 20)
     await save(store, ANA, vectors)
     await save(store, BIA, vectors)
-    theirs = list(await store.embedded(BIA, SPACE))
+    theirs = list(await embedded(store, BIA, SPACE))
     seen, found = await asked(new_search(store), ANA, normalizer, rows, 15, ids=theirs)
     assert seen.nearest
-    assert seen.nearest <= await store.embedded(ANA, SPACE)
+    assert seen.nearest <= await embedded(store, ANA, SPACE)
     assert np.isnan(seen.cosines).all()
     assert {item.id for item in found.items} <= {item.id for item in await store.page(ANA, limit=99)}
     nobody, none = await asked(new_search(store), UserKey("telegram", "nobody"), normalizer, rows, 15, ids=theirs)
@@ -168,8 +168,8 @@ async def test_what_is_saved_changed_deleted_and_linked_is_near_at_once(store: S
         assert len((await asked(search, account, normalizer, rows, 99))[0].nearest) == 7
     await store.unlink(ANA, BIA)
     for account, count in ((ANA, 3), (BIA, 4)):
-        assert (await asked(search, account, normalizer, rows, 99))[0].nearest == await store.embedded(account, SPACE)
-        assert len(await store.embedded(account, SPACE)) == count
+        assert (await asked(search, account, normalizer, rows, 99))[0].nearest == await embedded(store, account, SPACE)
+        assert len(await embedded(store, account, SPACE)) == count
 
 
 async def test_phrases_without_a_vector_make_it_partial_until_they_have_one(store: SqlMemories) -> None:

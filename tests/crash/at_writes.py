@@ -20,13 +20,12 @@ from itertools import count, cycle, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from bench.chat import PATIENCE_S, TURNS, Bubble, OnDiscord, OnTelegram, World, world
-from bench.model_server import QUICK
-from bench.sensible_model import LONG, TOLD
+from bench.model_server import LONG, QUICK, TOLD
 from core.answering.loop import THINKING
 from core.answering.outcomes import AGAIN as INTERRUPTED
 from core.types import Locale
 from tests.e2e.command import Running
-from tests.fakes import discord_refusal, telegram_wire
+from tests.fakes import discord_world, telegram_wire
 
 _REMEMBER: Final = f"/remember {TOLD.says}"
 STEPS: Final[Mapping[str, Sequence[str]]] = {
@@ -251,7 +250,7 @@ def _is_taken(place: Place) -> bool:
 def _refusal(place: Place) -> Exception:
     if isinstance(place, OnTelegram):
         return telegram_wire.Refused(502, "Bad Gateway")
-    return discord_refusal.Refused(502, 0, "502: Bad Gateway")
+    return discord_world.Refused(502, 0, "502: Bad Gateway")
 
 
 def _rows(here: World, sql: str, *values: object) -> list[Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from tests.crash.test_telegram_kill import ANA, bot, own
+from tests.e2e.run_kit import ANA, bot, own
 from tests.fakes.telegram_server import TelegramServer
 
 PHOTO = [{"file_id": "p", "file_unique_id": "u", "width": 1, "height": 1}]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,31 +14,19 @@ from core.features.access.storage import People
 from core.features.access.storage import Person as Known
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
-from tests.e2e.command import Running, start
+from tests.e2e import run_kit
 from tests.fakes.clock import START
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[2]
 ANA = Person(7)
 MEMBERS = range(1000, 1012)
 TEXT = "Amanhã fecho às 18h: zebra77"
 
 
-@asynccontextmanager
-async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[Running]:
-    """Run the bot on its data; whatever is left of it in the end is killed."""
-    settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": str(folder)}
-    settings["BROADCAST_INTERVAL_S"] = "0.1"
-    child = await start("run", environment=os.environ | settings)
-    try:
-        yield child
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
+bot = partial(run_kit.bot, BROADCAST_INTERVAL_S="0.1")
 
 
 async def settle(folder: Path) -> None:

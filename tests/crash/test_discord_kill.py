@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -13,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from tests.e2e.command import Running, start
+from tests.e2e.command import Running
+from tests.e2e.run_kit import running
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, OWNER_ID, Person
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[2]
 MESSAGES = 60
 ROOMS = [10**17 + 100 + number for number in range(20)]
 OWNER = Person(OWNER_ID, "Dona", "en-US")
@@ -30,14 +29,9 @@ async def bot(server: DiscordServer, folder: Path) -> AsyncIterator[Running]:
     """Run the bot on its data until it listens; whatever is left of it in the end is killed."""
     settings = {"DISCORD_TOKEN": TOKEN, "DISCORD_API_BASE_URL": server.api_url, "DATA_DIR": str(folder)}
     sessions = len(server.gateway.identified)
-    child = await start("run", environment=os.environ | settings)
-    try:
+    async with running(**settings) as child:
         await server.until(lambda: len(server.gateway.identified) > sessions)
         yield child
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
 
 
 async def ask(server: DiscordServer, number: int) -> None:

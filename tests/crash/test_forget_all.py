@@ -76,7 +76,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
     async with bot_in(tmp_path) as (app, bot):
         people = app.features.access
         for user, role in ((OWNER, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)):
-            await people._people.put(Person(user, role, "", app.clock.now()))
+            await people.people.put(Person(user, role, "", app.clock.now()))
         await say(app, bot, OWNER, f"/admin deny {ANA.user}", "zzowner")
         await say(app, bot, OWNER, f"/admin allow {ANA.user}", "zzowner")
         for text in SAID:

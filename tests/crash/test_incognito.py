@@ -28,13 +28,12 @@ from core.models import HotModel
 from core.outgoing import ChannelLimits
 from core.times.reading import Once
 from core.types import ChatKey, Incoming, Locale, Role, UserKey
-from tests.crash.test_telegram_kill import ANA as TELEGRAM_ANA
-from tests.crash.test_telegram_kill import bot as telegram_bot
-from tests.crash.test_telegram_kill import own
+from tests.e2e.run_kit import ANA as TELEGRAM_ANA
+from tests.e2e.run_kit import bot as telegram_bot
+from tests.e2e.run_kit import own
 from tests.fakes import openai_server
-from tests.fakes.channel import RecordingChannel
+from tests.fakes.channel import FileChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.file_channel import FileChannel
 from tests.fakes.http_server import LoopbackServer
 from tests.fakes.model import Answer, Calls, ScriptedModel
 from tests.fakes.telegram_server import TelegramServer
@@ -105,7 +104,7 @@ async def chatting(folder: Path, mind: ScriptedModel | None) -> AsyncIterator[Ch
                     assert isinstance(hot, HotModel)
                     hot.model = mind
             for user in (ANA, BIA):
-                await app.features.access._people.put(Person(user, Role.MEMBER, "", clock.now()))
+                await app.features.access.people.put(Person(user, Role.MEMBER, "", clock.now()))
             yield Chat(app, bot, folder)
     finally:
         root.removeHandler(handler)

@@ -35,7 +35,7 @@ from core.types import (
     UserKey,
 )
 from tests.fakes.clock import START
-from tests.fakes.memories import add
+from tests.fakes.memories import add, quotes
 from tests.profile import long
 
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
@@ -254,6 +254,6 @@ async def test_what_a_message_is_found_by_goes_with_its_words(tmp_path: Path, wa
     else:
         await (talk.history.delete(anas.id) if way == "delete" else talk.history.forget(ANA))
     assert words_of_ana(tmp_path) == set()
-    assert await talk.history.search([ANA], gone[0], limit=9) == []
-    assert len(await talk.history.search([BIA], kept[0], limit=9)) > 0
+    assert await quotes(talk.history, [ANA], gone[0], limit=9) == []
+    assert len(await quotes(talk.history, [BIA], kept[0], limit=9)) > 0
     await database.close()

@@ -36,8 +36,7 @@ from core.storage.sqlite import SqliteDatabase
 from core.stores import ChangeContext
 from core.threads import PendingInput
 from core.types import Incoming, Locale, MemoryDraft, MemoryItem, MemoryKind
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
 from tests.profile import long

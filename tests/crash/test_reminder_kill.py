@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from core.features.reminders.storage import ReminderStore
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Locale, Role, UserKey
 from tests.crash.kills import DiscordScene, TelegramScene, scene_of
-from tests.e2e.command import Running, start
+from tests.e2e.command import Running
+from tests.e2e.run_kit import running
 from tests.fakes.clock import START
 from tests.fakes.discord_world import OWNER_ID
 from tests.fakes.telegram_people import Person
@@ -76,17 +76,9 @@ async def store(platform: str, folder: Path) -> None:
     await database.close()
 
 
-@asynccontextmanager
-async def bot(scene: TelegramScene | DiscordScene, folder: Path) -> AsyncIterator[Running]:
-    """Run the bot on its data; whatever is left of it in the end is killed."""
-    settings = scene.settings | {"DATA_DIR": str(folder)}
-    child = await start("run", environment=os.environ | settings)
-    try:
-        yield child
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
+def bot(scene: TelegramScene | DiscordScene, folder: Path) -> AbstractAsyncContextManager[Running]:
+    """Run the bot on its data."""
+    return running(**scene.settings | {"DATA_DIR": str(folder)})
 
 
 def said(scene: TelegramScene | DiscordScene) -> Mapping[int, Sequence[str]]:

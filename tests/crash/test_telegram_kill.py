@@ -3,48 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from core.clock import SystemClock
-from tests.e2e.command import Running, start
-from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.e2e.run_kit import ANA, bot, own
+from tests.fakes.telegram_server import TelegramServer
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[2]
 MESSAGES = 100  # one batch of getUpdates
 GROUPS = [-1000 - number for number in range(50)]
-ANA = Person(7)
-
-
-@asynccontextmanager
-async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[Running]:
-    """Run the bot on its data; whatever is left of it in the end is killed."""
-    settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": str(folder)}
-    child = await start("run", environment=os.environ | settings)
-    try:
-        yield child
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
-
-
-async def own(server: TelegramServer, child: Running) -> None:
-    """Open the link that the bot prints at its first start."""
-    assert child.stderr is not None
-    while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await child.stderr.readline()).decode())):
-        assert not child.stderr.at_eof()
-    server.says(ANA, f"/start {link[1]}")
-    await server.until(server.chats[ANA.id].screen)
 
 
 def answers(server: TelegramServer, *, marked: bool | None = None) -> Counter[str]:

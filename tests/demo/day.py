@@ -25,9 +25,9 @@ from tests.fakes import discord_server, discord_world, telegram_people, telegram
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits as DiscordLimits
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import Json
 from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Limits as TelegramLimits
 from tests.fakes.telegram_wire import Refused
 from tests.transcripts import discord_seen, telegram_seen
 from tests.transcripts.transcript import Line

@@ -11,19 +11,18 @@ from adapters import discord
 from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Unread
 from bot.settings.settings import load
-from core.answering.chatbot import ChatBot
 from core.commands.menu import MenuEntry
-from core.ports import MessageHandler
+from core.ports import Clock, MessageHandler
 from core.storage.kept import SqlKept
 from core.stores import KeptStore
 from core.types import Incoming, UserKey
 from core.workers.port import Worker
-from tests.e2e.flowing import flow, idle
+from tests.e2e import flowing
+from tests.e2e.flowing import ending, flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import BOT_ID, Person
+from tests.fakes.discord_world import BOT_ID, Person, Refused
 from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.ram import RamDatabase
 
@@ -42,12 +41,9 @@ def set_by(**settings: object) -> DiscordConfig:
 
 
 @dataclass
-class Bot:
-    """A running bot and the task that runs it."""
+class Bot(flowing.Bot):
+    """What it told of itself, besides."""
 
-    handler: ScriptedHandler
-    task: asyncio.Task[None]
-    stop: asyncio.Event
     said: list[str] = field(default_factory=list)
     owners: dict[UserKey, str] = field(default_factory=dict)
     unread: list[Unread] = field(default_factory=list)
@@ -75,7 +71,7 @@ async def running(
 @asynccontextmanager
 async def serving(
     server: DiscordServer,
-    clock: FakeClock,
+    clock: Clock,
     handler: MessageHandler,
     config: DiscordConfig | None = None,
     *,
@@ -115,36 +111,14 @@ async def serving(
             tell_unread=lambda found: unread.append(found) if found is not None else None,
         )
     )
-    try:
-        await flow(server, clock, lambda: task.done() or (is_there or (lambda: server.gateway.online))())
-        yield Bot(
-            handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock),
-            task,
-            stop,
-            said,
-            owners,
-            unread,
-            wrote,
-            connected,
-        )
-    finally:
-        stop.set()
-        ending = asyncio.create_task(_end(task, handler))
-        while not ending.done():
-            await idle(server)
-            await clock.advance(1.0)  # a view that is cancelled still has a moment to write
-        await ending
+    async with ending(server, clock, handler, task, stop):
 
+        def is_up() -> bool:
+            return task.done() or (is_there or (lambda: server.gateway.online))()
 
-async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
-    await asyncio.wait({task})
-    await asyncio.gather(task, return_exceptions=True)
-    if isinstance(handler, ScriptedHandler):
-        await handler.close()
-    elif isinstance(handler, ChatBot):  # as a stop does, once the platforms had their time
-        under_way = set(handler.tasks._under_way)
-        handler.abandon()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await (flow(server, clock, is_up) if isinstance(clock, FakeClock) else server.until(is_up))
+        scripted = handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock)
+        yield Bot(scripted, task, stop, server, clock, said, owners, unread, wrote, connected)
 
 
 def refusing(status: int, code: int) -> Callable[[str, str], None]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from inspect import isawaitable
 from typing import Any, Protocol
 from unittest import mock
 
 import aiosqlite
 
+from core.answering.chatbot import ChatBot
+from core.ports import Clock, MessageHandler
 from tests.fakes.clock import FakeClock
+from tests.fakes.handler import ScriptedHandler
 
 _BREATH_S = 0.05
 _TURNS = 40
@@ -117,3 +122,50 @@ async def _breath(stirred: Awaitable[None]) -> None:
             await stirred
     except TimeoutError:
         return
+
+
+@dataclass
+class Bot:
+    """A running bot with a scripted handler, the task that runs it, and the server that it is connected to."""
+
+    handler: ScriptedHandler
+    task: asyncio.Task[None]
+    stop: asyncio.Event
+    server: Served
+    clock: Clock
+
+    async def answers(self, said: Any) -> Any:
+        """Let time go by until what somebody says, or does, was answered; return what the server made of it."""
+        before = self.handler.answered
+        done = await said if isawaitable(said) else said
+        assert isinstance(self.clock, FakeClock)
+        await flow(self.server, self.clock, lambda: self.handler.answered > before)
+        return done
+
+
+@asynccontextmanager
+async def ending(
+    server: Served, clock: Clock, handler: MessageHandler, task: asyncio.Task[None], stop: asyncio.Event
+) -> AsyncIterator[None]:
+    """Stop a bot gracefully when the context is left, however that is."""
+    try:
+        yield
+    finally:
+        stop.set()
+        end = asyncio.create_task(_end(task, handler))
+        while not end.done():
+            await idle(server)
+            if isinstance(clock, FakeClock):
+                await clock.advance(1.0)  # a view that is cancelled still has a moment to write
+        await end
+
+
+async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
+    await asyncio.wait({task})
+    await asyncio.gather(task, return_exceptions=True)
+    if isinstance(handler, ScriptedHandler):
+        await handler.close()
+    elif isinstance(handler, ChatBot):  # as a stop does, once the platforms had their time
+        under_way = set(handler.tasks._under_way)
+        handler.abandon()
+        await asyncio.gather(*under_way, return_exceptions=True)

@@ -31,8 +31,7 @@ from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT, EPHEMERAL, OWNER_ID, Note
 from tests.fakes.discord_world import Person as Member
-from tests.fakes.house import House
-from tests.fakes.machine import machine
+from tests.fakes.house import House, machine
 from tests.fakes.metered import NO_PRICES
 from tests.fakes.model import HashEmbedder
 from tests.fakes.telegram_people import BOT_ID, Post

@@ -442,7 +442,7 @@ async def town(folder: Path, storage_url: str, **more: Any) -> AsyncIterator[tup
         async with build(settings, metrics=metrics) as app, open_chatbot(app) as chatbot:
             for person, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER)):
                 user = UserKey("telegram", str(person.id))
-                await app.features.access._people.put(Known(user, role, person.first_name, app.clock.now()))
+                await app.features.access.people.put(Known(user, role, person.first_name, app.clock.now()))
             stop, handler = asyncio.Event(), Heard(chatbot)
             printed: list[str] = []
             start = Start(app, handler, stop, printed.append, worker=app.worker)

@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
+from adapters.discord.button import BEGIN_ANEW, YOUR_TEXT
 from adapters.discord.config import DiscordConfig
-from adapters.discord.texts import BEGIN_ANEW, NOT_HERE, YOUR_TEXT
+from adapters.discord.interaction_handler import NOT_HERE
 from core.delivery.view import View
 from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Incoming, Locale, UserKey
@@ -46,8 +47,7 @@ async def card_for(server: DiscordServer, clock: FakeClock, bot: Bot, room: int 
     return channel.notes[server.writes[-1].message]
 
 
-async def test_buttons_stand_in_rows_of_five_and_what_is_listed_in_a_menu_above_them() -> None:
-    clock = FakeClock()
+async def test_buttons_stand_in_rows_of_five_and_what_is_listed_in_a_menu_above_them(clock: FakeClock) -> None:
     choices = tuple(Button(f"b{n}", "/same") for n in range(12))
     menu = tuple(Button(f"{n}. {'coisa ' * 30}", f"/memories {n}", in_place=True) for n in range(1, 31))
     shown = [
@@ -56,8 +56,7 @@ async def test_buttons_stand_in_rows_of_five_and_what_is_listed_in_a_menu_above_
         OutgoingMessage("um que não cabe", choices=(Button("longo", "/" + "é" * 90), NEXT)),
     ]
     async with DiscordServer(clock) as server, running(server, clock, showing(*shown)) as bot:
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "oi"))
         many, both, dropped = [note.components for note in server.direct(ANA).notes.values() if note.components]
         assert [len(row["components"]) for row in many] == [5] * 5
         assert [row["components"][0]["type"] for row in both] == [3, 3, 2, 2, 2]
@@ -125,8 +124,7 @@ async def test_what_one_agrees_to_or_takes_back_in_a_room_is_said_in_place_of_wh
             assert (incoming.chat, incoming.private) == (ChatKey("discord", str(ROOM)), False)
 
 
-async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and_long_after() -> None:
-    clock = FakeClock()
+async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and_long_after(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, showing(CARD)) as bot:
@@ -141,8 +139,7 @@ async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and
             assert {one.chat for one in bot.handler.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
 
 
-async def test_a_button_that_asks_opens_a_form_begun_with_the_text_and_sends_what_was_written() -> None:
-    clock = FakeClock()
+async def test_a_button_that_asks_opens_a_form_begun_with_the_text_and_sends_what_was_written(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
         note = await card_for(server, clock, bot)
         opened = await server.interactions.press(ANA, note, "Editar")
@@ -181,8 +178,7 @@ async def test_nobody_else_finds_a_persons_text_in_a_form_and_after_a_restart_or
 
 
 @pytest.mark.long
-async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() -> None:
-    clock = FakeClock()
+async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart(clock: FakeClock) -> None:
     listed = OutgoingMessage("Lista.", choices=(UNDO,), menu=(Button("1. a", "/page 1"),))
     async with DiscordServer(clock) as server:
         async with running(server, clock, showing(listed, CARD)) as bot:
@@ -202,8 +198,7 @@ async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() 
 
 
 @pytest.mark.parametrize("forged", ["elefante:do:pfa0:/edit 7", "elefante:do:x:/undo", "elefante:stop:1:2:x", "zzz"])
-async def test_a_forged_id_gives_nobody_more_than_what_they_could_type(forged: str) -> None:
-    clock = FakeClock()
+async def test_a_forged_id_gives_nobody_more_than_what_they_could_type(clock: FakeClock, forged: str) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, showing(CARD)) as bot:
@@ -222,8 +217,7 @@ async def test_a_forged_id_gives_nobody_more_than_what_they_could_type(forged: s
             assert server.room(ROOM).screen() == ["Um cartão."]
 
 
-async def test_a_press_where_the_bot_does_not_answer_any_more_says_so() -> None:
-    clock = FakeClock()
+async def test_a_press_where_the_bot_does_not_answer_any_more_says_so(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(OTHER_ROOM)
         async with running(server, clock, showing(CARD)) as bot:
@@ -255,8 +249,7 @@ async def test_where_the_bot_was_brought_along_what_five_follow_ups_do_not_hold_
     clock = FakeClock()
     parts = [OutgoingMessage(f"parte {n}") for n in range(8)]
     async with DiscordServer(clock) as server, running(server, clock, showing(*parts)) as bot:
-        used = await server.interactions.command(ANA, "ask", context=2, message="conte")
-        await flow(server, clock, lambda: bot.handler.answered)
+        used = await bot.answers(server.interactions.command(ANA, "ask", context=2, message="conte"))
         assert not bot.handler.failures
         assert used.screen == [f"parte {n}" for n in range(6)]
         assert server.direct(ANA).screen()[-2:] == ["parte 6", "parte 7"]
@@ -265,16 +258,14 @@ async def test_where_the_bot_was_brought_along_what_five_follow_ups_do_not_hold_
         assert (by_name["admin"]["contexts"], by_name["admin"]["integration_types"]) == ([0, 1], [0])
 
 
-async def test_an_application_that_people_cannot_install_offers_nothing_to_take_along() -> None:
-    clock = FakeClock()
+async def test_an_application_that_people_cannot_install_offers_nothing_to_take_along(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.installs = {"0": {}}
         async with running(server, clock):
             assert all(command["integration_types"] == [0] for command in server.commands[0])
 
 
-async def test_the_stop_button_of_an_answer_that_only_one_person_sees_stops_that_one() -> None:
-    clock = FakeClock()
+async def test_the_stop_button_of_an_answer_that_only_one_person_sees_stops_that_one(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, slowly(clock, "palavra " * 60, 0.5)) as bot:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from functools import partial
 
-from adapters.discord.message_handler import UpdateHandler
-from core.commands.builtin import AFRESH
+from adapters.discord.update_handler import UpdateHandler
+from core.commands.command import AFRESH
 from core.dialogue import Prompt, Task
 from core.features.access.gate import VERDICTS
 from core.features.memories.card import EDIT, EDITED
@@ -47,8 +47,7 @@ async def knows(built: House) -> str:
     return item.id
 
 
-async def test_nothing_recalled_aside_reaches_an_answer_that_all_read() -> None:
-    clock = FakeClock()
+async def test_nothing_recalled_aside_reaches_an_answer_that_all_read(clock: FakeClock) -> None:
     built = finding(clock)
     access = built.access()
     async with DiscordServer(clock) as server:
@@ -172,8 +171,7 @@ async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_i
             await flow(server, clock, lambda: afresh.screen == [AFRESH[PT]])
 
 
-async def test_the_talk_aside_is_begun_anew_by_itself_and_the_rooms_by_itself() -> None:
-    clock = FakeClock()
+async def test_the_talk_aside_is_begun_anew_by_itself_and_the_rooms_by_itself(clock: FakeClock) -> None:
     built = finding(clock)
     access = built.access()
     async with DiscordServer(clock) as server:

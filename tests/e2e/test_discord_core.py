@@ -33,8 +33,7 @@ def house(clock: FakeClock) -> House:
 
 
 @pytest.mark.spec("T4", "T5", "T9", "T10")
-async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in_place() -> None:
-    clock = FakeClock()
+async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in_place(clock: FakeClock) -> None:
     built = house(clock)
     access = built.access()
     async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
@@ -51,8 +50,7 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         assert not any("stop" in one for note in server.direct(ANA).notes.values() for one in note.buttons)
 
 
-async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_alone() -> None:
-    clock = FakeClock()
+async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_alone(clock: FakeClock) -> None:
     built = house(clock)
     access = built.access()
     async with DiscordServer(clock) as server:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import pairwise
 
@@ -11,77 +10,13 @@ import pytest
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryNote, Modal
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
+from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, refusing, running
+from tests.e2e.test_delivery import LONG
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer, too_many
-from tests.fakes.discord_world import Person
+from tests.fakes.discord_world import Person, Refused
 from tests.fakes.handler import slowly, tell, words
-
-SILENT = 1 << 12  # discord.com/developers/docs/resources/message#message-object-message-flags
-LONG = "\n\n".join(
-    f"Parágrafo {n} com **negrito** e emoji 😀🐘 "
-    + "palavra " * 60
-    + (f"\n```python\nfor x{n} in range(10):\n    print(x{n} < 3)\n```" if n % 3 == 0 else "")
-    for n in range(20)
-)
-
-
-def visible(text: str) -> list[str]:
-    """The words of a text, without the marks of Markdown."""
-    return re.findall(r"[\w😀🐘]+", text.replace("```python", "").replace("```", ""))
-
-
-@pytest.mark.spec("T5", "T7")
-async def test_a_ten_thousand_character_answer_with_fences_and_emoji_arrives_whole_and_within_every_limit() -> None:
-    assert len(LONG) > 10_000
-    clock = FakeClock()
-    async with DiscordServer(clock, Limits()) as server, running(server, clock, slowly(clock, LONG, 0.02)) as bot:
-        await server.says(ANA, "conte tudo")
-        await flow(server, clock, lambda: bot.handler.answered)
-        screen = server.direct(ANA).screen()
-        assert len(screen) >= 6
-        assert all(len(text) <= 2000 and text.count("```") % 2 == 0 for text in screen)
-        assert visible("\n".join(screen)) == visible(LONG)
-        assert not server.invalid
-        assert not any(note.buttons for note in server.direct(ANA).notes.values())
-        rings = [not call.body["flags"] & SILENT for call in server.done("POST", "/messages")]
-        assert rings == [True] + [False] * (len(screen) - 1)
-
-
-async def test_messages_of_their_own_ring_each() -> None:
-    async def script(_: Incoming, view: View) -> None:
-        await view.show(OutgoingMessage("uma"))
-        await view.show(OutgoingMessage("outra"))
-
-    clock = FakeClock()
-    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
-        await server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered)
-        calls = server.done("POST", "/messages")
-        assert len(calls) == 2
-        assert not any(call.body["flags"] & SILENT for call in calls)
-
-
-@pytest.mark.spec("T4", "T5")
-async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -> None:
-    async def script(_: Incoming, view: View) -> None:
-        for status in ("IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando"):
-            await view.status(status)
-            await clock.sleep(3)
-        await tell(view, words("É abc123."))
-
-    clock = FakeClock()
-    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
-        await server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.handler.answered)
-        assert server.direct(ANA).screen() == ["É abc123."]
-        assert [write.text for write in server.writes] == [
-            "IA está pensando...", "IA está pensando...",  # the Stop button comes with the second write
-            "Buscando por memórias...", "Buscando por memórias..., pesquisando", "É abc123.",
-        ]  # fmt: skip
-        assert len(server.done("POST", "/messages")) == 1
 
 
 @pytest.mark.spec("T9")
@@ -95,8 +30,7 @@ async def test_memories_replace_the_status_by_a_small_embed_with_everything_kept
 
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
-        await server.says(ANA, "o que você sabe?")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "o que você sabe?"))
         shown, said = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
         assert shown.content == ""
         assert shown.embeds[0]["description"].split("\n") == [
@@ -107,41 +41,35 @@ async def test_memories_replace_the_status_by_a_small_embed_with_everything_kept
         assert (said.content, said.flags & 4) == ("Achei duas.", 4)
 
 
-async def test_more_memories_than_an_embed_holds_are_counted_not_cut() -> None:
+async def test_more_memories_than_an_embed_holds_are_counted_not_cut(clock: FakeClock) -> None:
     items = tuple(_memory(f"coisa {n}", "x" * 290) for n in range(30))
 
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("muitas", Modal.MEMORY, items))
 
-    clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
-        await server.says(ANA, "tudo")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "tudo"))
         lines = server.direct(ANA).screen()[0].split("\n")
         assert lines[-1] == f"+ {30 - (len(lines) - 1)}"
         assert all(line.endswith("|| · 14 Mar 2026") for line in lines[:-1])
 
 
-async def test_everyone_in_a_models_answer_pings_nobody() -> None:
+async def test_everyone_in_a_models_answer_pings_nobody(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await tell(view, words(f"@everyone e {ME} olhem"))
 
-    clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, script) as bot:
-            await server.says(ANA, f"{ME} chame todos", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.says(ANA, f"{ME} chame todos", room=ROOM))
             [sent] = server.done("POST", "/messages")
             assert sent.body["allowed_mentions"] == {"parse": []}
 
 
-async def test_edits_keep_their_distance_and_a_used_up_bucket_never_meets_a_429() -> None:
-    clock = FakeClock()
+async def test_edits_keep_their_distance_and_a_used_up_bucket_never_meets_a_429(clock: FakeClock) -> None:
     limits = Limits(per_window=3, window_s=6.0)  # narrower than what we pace for: only the headers say so
     async with DiscordServer(clock, limits) as server, running(server, clock, slowly(clock, LONG[:1800], 0.1)) as bot:
-        await server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "conte"))
         assert server.direct(ANA).screen() == [LONG[:1800].strip()]
         assert not server.invalid
         edits = [write.at_s for write in server.writes if write.verb == "edit"]
@@ -149,7 +77,7 @@ async def test_edits_keep_their_distance_and_a_used_up_bucket_never_meets_a_429(
         assert all(later - earlier >= 1.4 for earlier, later in pairwise(edits[1:-1]))
 
 
-async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() -> None:
+async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429(clock: FakeClock) -> None:
     async def script(incoming: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         view.write("Você disse uma coisa: ")
@@ -158,7 +86,6 @@ async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() ->
         await view.complete()
         whole_after_s.append(clock.monotonic())
 
-    clock = FakeClock()
     whole_after_s: list[float] = []
     async with DiscordServer(clock, Limits()) as server, running(server, clock, script) as bot:
         for number in range(6):
@@ -170,38 +97,8 @@ async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() ->
     assert edits[:4] == pytest.approx([0.15, 0.2, 0.35, 0.4], abs=0.1)  # between what the start asked Discord
 
 
-@pytest.mark.parametrize("wait_s", [3.0, 35.0, 491.0])
-async def test_a_flood_wait_holds_back_one_channel_and_the_whole_answer_still_comes_once(wait_s: float) -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock, Limits()) as server:
-        server.room(ROOM)
-        server.room(OTHER_ROOM)
-        ends_s = [float("inf")]
-
-        def flood(method: str, path: str) -> None:
-            if method == "PATCH" and str(ROOM) in path:
-                ends_s[0] = min(ends_s[0], clock.monotonic() + wait_s)
-                if clock.monotonic() < ends_s[0]:
-                    raise too_many(ends_s[0] - clock.monotonic())
-
-        server.faults.append(flood)
-        async with running(server, clock, slowly(clock, LONG[:500], 0.05)) as bot:
-            await server.says(ANA, f"{ME} aqui", room=ROOM)
-            await server.says(BIA, f"{ME} there", room=OTHER_ROOM)
-            await flow(server, clock, lambda: server.room(OTHER_ROOM).screen() == [LONG[:500].strip()])
-            assert clock.monotonic() < 10
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            assert server.room(ROOM).screen() == [LONG[:500].strip()]
-            assert ends_s[0] <= clock.monotonic() <= ends_s[0] + 20
-            assert len(server.invalid) == 1  # obeyed to the letter: nothing was tried before the time
-            writes = Counter(call.status for call in server.calls if call.method != "GET")
-            assert writes[429] == 1
-            assert Counter(bot.wrote) == writes
-
-
 @pytest.mark.parametrize("wall", [False, True])
-async def test_a_global_limit_and_the_wall_before_discord_quiet_every_channel(*, wall: bool) -> None:
-    clock = FakeClock()
+async def test_a_global_limit_and_the_wall_before_discord_quiet_every_channel(clock: FakeClock, *, wall: bool) -> None:
     once = [too_many(20.0, headers={} if wall else {"X-RateLimit-Global": "true"})]
     if wall:  # an answer that did not pass through Discord's own proxies
         del once[0].headers["Via"]
@@ -214,66 +111,49 @@ async def test_a_global_limit_and_the_wall_before_discord_quiet_every_channel(*,
             await server.says(BIA, "there")
             await flow(server, clock, lambda: bot.handler.answered == 2)
             assert min(write.at_s for write in server.writes) >= 20
-            assert len(server.invalid) == 1
+            writes = Counter(call.status for call in server.calls if call.method != "GET")
+            assert writes[429] == 1 == len(server.invalid)
+            assert Counter(bot.wrote) == writes
 
 
-async def test_a_failing_server_is_left_alone_longer_and_longer_and_nothing_is_there_twice() -> None:
-    clock = FakeClock()
+async def test_a_failing_server_is_left_alone_longer_and_longer_and_nothing_is_there_twice(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         failures = [refusing(503, 0), refusing(502, 0), refusing(500, 0)]
         server.faults.append(lambda _method, path: failures.pop()("", "") if failures and "messages" in path else None)
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "oi"))
         assert server.direct(ANA).screen() == ["Você disse: oi"]
         assert clock.monotonic() >= 1 + 2 + 4
 
 
-async def test_a_message_whose_confirmation_got_lost_is_not_sent_twice() -> None:
-    clock = FakeClock()
+async def test_a_message_whose_confirmation_got_lost_is_not_sent_twice(clock: FakeClock) -> None:
     lost = [True, True]
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         server.swallow = lambda method, path: (
             method == "POST" and path.endswith("/messages") and bool(lost and lost.pop())
         )
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "oi"))
         assert not lost
         assert server.direct(ANA).screen() == ["Você disse: oi"]
         assert len({call.body["nonce"] for call in server.done("POST", "/messages")}) == 1
 
 
-async def test_a_message_deleted_meanwhile_is_written_anew_once_its_text_is_whole() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server, running(server, clock, slowly(clock, LONG[:400], 0.1)) as bot:
-        await server.says(ANA, "conte")
-        await flow(server, clock, lambda: len(server.writes) >= 3)
-        channel = server.direct(ANA)
-        channel.notes = {key: note for key, note in channel.notes.items() if note.by is ANA}
-        await flow(server, clock, lambda: bot.handler.answered)
-        assert channel.screen() == [LONG[:400].strip()]
-
-
-async def test_where_the_bot_may_not_write_it_knocks_no_more_than_its_forms_are() -> None:
-    clock = FakeClock()
+async def test_where_the_bot_may_not_write_it_knocks_no_more_than_its_forms_are(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         server.faults.append(lambda m, p: refusing(403, 50013)(m, p) if m == "POST" and str(ROOM) in p else None)
         async with running(server, clock, slowly(clock, LONG, 0.02)) as bot:
-            await server.says(ANA, f"{ME} oi", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.says(ANA, f"{ME} oi", room=ROOM))
             assert [type(failure).__name__ for failure in bot.handler.failures] == ["Undelivered"]
             assert len(server.invalid) == 4  # that it is typing, the status, the text, the text alone
 
 
-async def test_a_reply_that_is_not_allowed_or_has_nothing_to_reply_to_becomes_a_plain_message() -> None:
-    clock = FakeClock()
+async def test_a_reply_that_is_not_allowed_or_has_nothing_to_reply_to_becomes_a_plain_message(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         room = server.room(ROOM)
         refusals = [refusing(400, 160002)]
         async with running(server, clock) as bot:
             server.faults.append(lambda m, p: refusals.pop()(m, p) if refusals and p.endswith("messages") else None)
-            await server.says(ANA, f"{ME} um", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, f"{ME} um", room=ROOM))
             asked = await server.says(ANA, f"{ME} dois", room=ROOM)
             del room.notes[asked.id]
             await flow(server, clock, lambda: bot.handler.answered == 2)
@@ -282,8 +162,7 @@ async def test_a_reply_that_is_not_allowed_or_has_nothing_to_reply_to_becomes_a_
 
 
 @pytest.mark.long
-async def test_a_hundred_chats_at_once_stay_within_the_limit_for_all() -> None:
-    clock = FakeClock()
+async def test_a_hundred_chats_at_once_stay_within_the_limit_for_all(clock: FakeClock) -> None:
     people = [Person(10**17 + 1000 + n, f"P{n}") for n in range(100)]
     text = " ".join(f"{n}-palavra-comprida" for n in range(12))
     async with DiscordServer(clock, Limits()) as server, running(server, clock, slowly(clock, text, 1.0)) as bot:

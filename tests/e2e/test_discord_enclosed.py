@@ -30,8 +30,7 @@ def snapshot(content: str, **more: Any) -> dict[str, Any]:
 async def received(text: str, **more: Any) -> Incoming:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
-        await server.says(ANA, text, **more)
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, text, **more))
         [incoming] = bot.handler.received
         return incoming
 
@@ -78,8 +77,7 @@ async def test_stickers_and_polls_are_told_with_what_is_on_them() -> None:
     assert asked == Attachment(AttachmentKind.POLL, "Onde?", detail="aqui\nlá")
 
 
-async def test_what_is_replied_to_comes_along_with_who_said_it() -> None:
-    clock = FakeClock()
+async def test_what_is_replied_to_comes_along_with_who_said_it(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock) as bot:
@@ -89,8 +87,7 @@ async def test_what_is_replied_to_comes_along_with_who_said_it() -> None:
             await server.says(ANA, f"{ME} e eu?", room=ROOM, reply_to=mine.id)
             await flow(server, clock, lambda: bot.handler.answered == 2)
             ours = list(server.room(ROOM).notes.values())[-1]
-            await server.says(ANA, "e isso?", room=ROOM, reply_to=ours.id)
-            await flow(server, clock, lambda: bot.handler.answered == 3)
+            await bot.answers(server.says(ANA, "e isso?", room=ROOM, reply_to=ours.id))
             found = [[(one.text, one.speaker, one.name) for one in each.quotes] for each in bot.handler.received]
     assert found[0] == [("a festa da @Ana é na sexta", Speaker.OTHER, "Bia")]
     assert found[1] == [("eu vou", Speaker.SELF, "")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.attachment import MAX_FILE_BYTES
+from adapters.discord.api import MAX_FILE_BYTES
 from core.delivery.view import View
 from core.enclosures import AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge
@@ -17,10 +17,10 @@ from core.ports import Channel
 from core.types import Incoming
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, running, serving
 from tests.e2e.test_discord_enclosed import snapshot
+from tests.fakes.channel import handed_out
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
-from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import Script, ScriptedHandler
 
 
@@ -33,16 +33,14 @@ def handing_over(path: Path) -> Script:
 
 
 @pytest.mark.parametrize("by", ["message", "command", "button"])
-async def test_a_file_is_handed_over_with_its_sentence(tmp_path: Path, by: str) -> None:
+async def test_a_file_is_handed_over_with_its_sentence(clock: FakeClock, tmp_path: Path, by: str) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"{}" * 1000)
-    clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, handing_over(path)) as bot:
             if by == "message":
-                await server.says(ANA, "exporte")
-                await flow(server, clock, lambda: bot.handler.answered)
+                await bot.answers(server.says(ANA, "exporte"))
                 notes: Sequence[Note] = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
             else:
                 used = await server.interactions.command(ANA, "export", room=ROOM)
@@ -51,8 +49,7 @@ async def test_a_file_is_handed_over_with_its_sentence(tmp_path: Path, by: str) 
             if by == "button":
                 notes[0].components = [{"type": 1, "components": [
                     {"type": 2, "label": "Exportar", "style": 2, "custom_id": "elefante:do:p0:/export"}]}]  # fmt: skip
-                pressed = await server.interactions.press(ANA, notes[0], "Exportar")
-                await flow(server, clock, lambda: bot.handler.answered == 2)
+                pressed = await bot.answers(server.interactions.press(ANA, notes[0], "Exportar"))
                 notes = pressed.notes[1:]
             assert [note.text for note in notes] == ["Aqui está.\n📎 memorias.json"]
             assert list(server.uploaded.values())[-1] == path.read_bytes()
@@ -64,11 +61,9 @@ async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so
     path.write_bytes(b"\0" * (MAX_FILE_BYTES + 1))
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, handing_over(path)) as bot:
-        await server.says(ANA, "exporte")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "exporte"))
         path.unlink()
-        await server.interactions.command(ANA, "export")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.interactions.command(ANA, "export"))
         assert [str(error) for error in bot.handler.failures] == [
             "a file of 10.5 MB; the platform takes 10.5 MB from a bot",
             "the file to send cannot be read (No such file or directory)",
@@ -76,7 +71,7 @@ async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so
         assert not server.uploaded
 
 
-async def test_an_album_a_contact_and_a_place_are_handed_back_with_their_words() -> None:
+async def test_an_album_a_contact_and_a_place_are_handed_back_with_their_words(clock: FakeClock) -> None:
     things = (
         *(File(name=f"{n}.png", kind=AttachmentKind.PHOTO, content=b"png", handle="telegram:x") for n in range(3)),
         File(kind=AttachmentKind.CONTACT, name="Bia", detail="BEGIN:VCARD"),
@@ -86,10 +81,8 @@ async def test_an_album_a_contact_and_a_place_are_handed_back_with_their_words()
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("Aqui.", files=things))
 
-    clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
-        await server.says(ANA, "mostra")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "mostra"))
         assert server.direct(ANA).screen() == [
             "Aqui.\n📎 0.png\n📎 1.png\n📎 2.png",
             "📎 Bia.vcf",

@@ -24,8 +24,7 @@ from tests.fakes.handler import ScriptedHandler, slowly
 from tests.fakes.ram import RamDatabase
 
 
-async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() -> None:
-    clock = FakeClock()
+async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         said = "\n".join(bot.said)
         assert "connected as Elefante; owner: Dona" in said
@@ -34,8 +33,7 @@ async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() 
         assert "intent" not in said
 
 
-async def test_what_the_start_says_can_be_asked_for_alone() -> None:
-    clock = FakeClock()
+async def test_what_the_start_says_can_be_asked_for_alone(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         asked = asyncio.create_task(about(DiscordConfig(TOKEN, api_base_url=server.api_url), clock))
         await flow(server, clock, asked.done)
@@ -43,8 +41,7 @@ async def test_what_the_start_says_can_be_asked_for_alone() -> None:
         assert not server.gateway.identified
 
 
-async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
-    clock = FakeClock()
+async def test_a_stop_while_discord_cannot_be_reached_ends_the_run(clock: FakeClock) -> None:
     stop = asyncio.Event()
     config = DiscordConfig(TOKEN, api_base_url="http://127.0.0.1:9")
     task = asyncio.create_task(
@@ -57,8 +54,7 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("as_team", [False, True])
-async def test_who_owns_the_application_owns_the_bot(*, as_team: bool) -> None:
-    clock = FakeClock()
+async def test_who_owns_the_application_owns_the_bot(clock: FakeClock, *, as_team: bool) -> None:
     async with DiscordServer(clock) as server:
         if as_team:
             server.team = [(ANA, "developer"), (BIA, "admin"), (Person(10**17 + 9, "Caio"), "read_only")]
@@ -67,14 +63,11 @@ async def test_who_owns_the_application_owns_the_bot(*, as_team: bool) -> None:
             assert owners == ({str(ANA.id): "Ana", str(BIA.id): "Bia"} if as_team else {str(OWNER_ID): "Dona"})
 
 
-async def test_a_dropped_line_is_resumed_and_nothing_said_meanwhile_is_lost() -> None:
-    clock = FakeClock()
+async def test_a_dropped_line_is_resumed_and_nothing_said_meanwhile_is_lost(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
-        await server.says(ANA, "antes")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "antes"))
         await server.gateway.drop()
-        await server.says(ANA, "durante")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.says(ANA, "durante"))
         assert server.gateway.resumed == 1
         assert len(server.gateway.identified) == 1
         assert server.direct(ANA).screen() == ["Você disse: antes", "Você disse: durante"]
@@ -95,14 +88,12 @@ async def test_after_an_outage_of_any_length_it_is_connected_within_half_a_minut
         server.gateway.refusing = 14
         await server.gateway.drop()
         await flow(server, clock, lambda: server.gateway.online)
-        await server.says(ANA, "voltou?")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "voltou?"))
     assert len(pauses_s) == 14
     assert max(pauses_s) == 30.0
 
 
-async def test_discord_away_at_the_start_is_asked_again_every_half_minute() -> None:
-    clock = FakeClock()
+async def test_discord_away_at_the_start_is_asked_again_every_half_minute(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.faults.append(refusing(503, 0))
         task = asyncio.create_task(about(DiscordConfig(TOKEN, api_base_url=server.api_url), clock))
@@ -113,8 +104,7 @@ async def test_discord_away_at_the_start_is_asked_again_every_half_minute() -> N
         await flow(server, clock, task.done)
 
 
-async def test_an_outage_between_two_sessions_is_none_of_a_gateway_that_wants_new_ones() -> None:
-    clock = FakeClock()
+async def test_an_outage_between_two_sessions_is_none_of_a_gateway_that_wants_new_ones(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock):
         away = [refusing(503, 0)] * 20
         server.faults.append(lambda m, p: away.pop()(m, p) if away else None)
@@ -126,18 +116,15 @@ async def test_an_outage_between_two_sessions_is_none_of_a_gateway_that_wants_ne
         assert max(after - before for before, after in pairwise(asked_s)) <= 30.0
 
 
-async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis() -> None:
-    clock = FakeClock()
+async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         named, server.gateway.url = server.gateway.url, "ws://127.0.0.1:1/"
         async with running(server, clock, config=DiscordConfig(TOKEN, gateway_url=named)) as bot:
-            await server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.says(ANA, "oi"))
 
 
 @pytest.mark.spec("D3")
-async def test_a_wrong_token_stops_the_start_and_names_the_setting() -> None:
-    clock = FakeClock()
+async def test_a_wrong_token_stops_the_start_and_names_the_setting(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock, config=DiscordConfig("a.wrong.one")) as bot:
         with pytest.raises(ConfigError, match="DISCORD_TOKEN: ") as raised:
             await bot.task
@@ -145,8 +132,7 @@ async def test_a_wrong_token_stops_the_start_and_names_the_setting() -> None:
         assert not server.gateway.identified
 
 
-async def test_a_token_revoked_while_running_ends_the_run_with_the_same_words() -> None:
-    clock = FakeClock()
+async def test_a_token_revoked_while_running_ends_the_run_with_the_same_words(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         server.gateway.token = "another"
         await server.gateway.drop(resumable=False)
@@ -155,19 +141,16 @@ async def test_a_token_revoked_while_running_ends_the_run_with_the_same_words() 
             await bot.task
 
 
-async def test_an_intent_that_is_turned_off_while_running_is_done_without() -> None:
-    clock = FakeClock()
+async def test_an_intent_that_is_turned_off_while_running_is_done_without(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         server.gateway.content_allowed = False
         await server.gateway.drop(resumable=False)
         await flow(server, clock, lambda: server.gateway.online)
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "oi"))
         assert [bool(one["intents"] & (1 << 15)) for one in server.gateway.identified] == [True, True, False]
 
 
-async def test_a_used_up_session_budget_is_waited_for_not_broken() -> None:
-    clock = FakeClock()
+async def test_a_used_up_session_budget_is_waited_for_not_broken(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.sessions_left = 3
         async with running(server, clock):
@@ -175,8 +158,7 @@ async def test_a_used_up_session_budget_is_waited_for_not_broken() -> None:
             assert len(server.gateway.identified) == 1
 
 
-async def test_a_gateway_that_wants_new_sessions_all_the_time_is_left_alone_longer_and_longer() -> None:
-    clock = FakeClock()
+async def test_a_gateway_that_wants_new_sessions_all_the_time_is_left_alone_longer_and_longer(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         began_s = clock.monotonic()
         for _ in range(30):
@@ -184,26 +166,22 @@ async def test_a_gateway_that_wants_new_sessions_all_the_time_is_left_alone_long
             await flow(server, clock, lambda: server.gateway.online)
         assert clock.monotonic() - began_s > 30 * 4.5
         assert not bot.task.done()
-        await server.says(ANA, "ainda aí?")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "ainda aí?"))
     for thread in threading.enumerate():  # of sockets left while they identified; they would end at their next beat
         if isinstance(thread, KeepAliveHandler):
             thread.stop()
 
 
-async def test_a_server_that_is_down_at_the_start_is_waited_for() -> None:
-    clock = FakeClock()
+async def test_a_server_that_is_down_at_the_start_is_waited_for(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         down = [refusing(503, 0)] * 3
         server.faults.append(lambda m, p: down.pop()(m, p) if down else None)
         async with running(server, clock) as bot:
-            await server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.says(ANA, "oi"))
             assert clock.monotonic() >= 2 + 4
 
 
-async def test_a_stop_lets_an_answer_finish_and_hears_nothing_more() -> None:
-    clock = FakeClock()
+async def test_a_stop_lets_an_answer_finish_and_hears_nothing_more(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         async with running(server, clock, slowly(clock, "uma resposta que demora", 1.0)) as bot:
             await server.says(ANA, "conte")

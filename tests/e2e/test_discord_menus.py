@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.texts import NO_LONGER_KEPT, OLD_MENU
+from adapters.discord.interaction_handler import NO_LONGER_KEPT, OLD_MENU
 from core.answering.chatbot import ChatBot
 from core.answering.outcomes import PAUSED, PRIVATE
 from core.enclosures import QuoteKind, Speaker

@@ -35,8 +35,7 @@ from tests.fakes.handler import slowly
 from tests.fakes.ram import RamDatabase
 
 
-async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once() -> None:
-    clock = FakeClock()
+async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock) as bot:
@@ -48,16 +47,14 @@ async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_an
             await server.says(BIA, f"{ME} durante, na sala", room=ROOM)
             await server.says(BIA, "para ninguém", room=ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 4)
-            await server.says(ANA, "depois")
-            await flow(server, clock, lambda: bot.handler.answered == 5)
+            await bot.answers(server.says(ANA, "depois"))
             said = [incoming.text for incoming in bot.handler.received]
             assert sorted(said) == ["antes", "antes", "depois", "durante, em particular", "durante, na sala"]
             assert len(server.gateway.identified) == 2
             assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
 
 
-async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before() -> None:
-    clock = FakeClock()
+async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         await server.says(ANA, f"{ME} antes de o bot existir", room=OTHER_ROOM, age_s=5)
@@ -89,8 +86,7 @@ async def test_a_session_that_is_invalid_costs_exactly_one_page_of_each_room_in_
             await server.says(ANA, f"{ME} antes", room=SILENT_ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 1)
             await server.gateway.drop()
-            await server.says(ANA, f"{ME} retomada", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 2)
+            await bot.answers(server.says(ANA, f"{ME} retomada", room=ROOM))
             assert server.gateway.resumed == 1
             assert not server.done("GET", "/messages")
 
@@ -104,8 +100,7 @@ async def test_a_session_that_is_invalid_costs_exactly_one_page_of_each_room_in_
             assert len(server.gateway.identified) == 3
 
 
-async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when() -> None:
-    clock = FakeClock()
+async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     config = set_by(discord_max_age_s=3600)
     async with DiscordServer(clock) as server:
@@ -113,8 +108,7 @@ async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_
         for room in (ROOM, OTHER_ROOM, SILENT_ROOM):
             server.room(room)
         async with running(server, clock, config=config, kept=kept) as bot:
-            await server.says(ANA, f"{ME} antes", room=THREAD)
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, f"{ME} antes", room=THREAD))
         await clock.advance(60)
         left, locked.no_history = clock.now(), True
         await server.says(ANA, f"{ME} de manhã", room=OTHER_ROOM)
@@ -141,16 +135,14 @@ async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_
             assert not bot.unread
 
 
-async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_the_next() -> None:
-    clock = FakeClock()
+async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_the_next(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     config = DiscordConfig(TOKEN, drain_s=0)
     async with DiscordServer(clock) as server:
         for room in (ROOM, OTHER_ROOM):
             server.room(room)
         async with running(server, clock, config=config, kept=kept) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         for room in (ROOM, OTHER_ROOM):
             await server.says(ANA, f"{ME} durante", room=room)
         failing = refusing(500, 0)
@@ -164,11 +156,9 @@ async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_th
             assert sorted(one.text for one in bot.handler.received) == ["agora", "durante", "durante"]
 
 
-async def test_a_message_waits_until_what_was_said_before_it_in_its_room_is_taken() -> None:
-    clock = FakeClock()
+async def test_a_message_waits_until_what_was_said_before_it_in_its_room_is_taken(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
-        await server.says(ANA, f"{ME} antes", room=ROOM)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         await server.gateway.drop(resumable=False)
         await server.says(ANA, f"{ME} durante", room=ROOM)
         failures = [refusing(500, 0)]
@@ -181,13 +171,11 @@ async def test_a_message_waits_until_what_was_said_before_it_in_its_room_is_take
         assert [one.text for one in bot.handler.received] == ["antes", "durante", "depois"]
 
 
-async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_there_again() -> None:
-    clock = FakeClock()
+async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_there_again(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock) as bot:
-            await server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, "oi"))
             await server.gateway.tell("GUILD_DELETE", {"id": str(GUILD_ID), "unavailable": True})
             await idle(server)
             note = Note(server.snowflake(), ROOM, BIA, f"{ME} durante")
@@ -197,14 +185,12 @@ async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_th
             assert [one.text for one in bot.handler.received] == ["oi", "durante"]
 
 
-async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer() -> None:
-    clock = FakeClock()
+async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, kept=kept) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         await server.says(ANA, f"{ME} ontem", room=ROOM)
         await server.says(ANA, f"{ME} ontem ainda", room=ROOM)
         await clock.advance(24 * 3600)
@@ -213,15 +199,13 @@ async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to
             assert [(one.text, one.stale) for one in bot.handler.received] == [("ontem", True), ("ontem ainda", True)]
 
 
-async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again() -> None:
-    clock = FakeClock()
+async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     config = set_by(discord_auto_thread=True, discord_max_age_s=60)
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, config=config, kept=kept) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         await server.says(ANA, f"{ME} um", room=ROOM, age_s=3600)
         for text in ("dois", "três"):
             await server.says(ANA, f"{ME} {text}", room=ROOM)
@@ -235,24 +219,20 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again() ->
             assert not failures
 
 
-async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten() -> None:
-    clock = FakeClock()
+async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, kept=kept) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         del server.channels[ROOM]
         async with running(server, clock, kept=kept) as bot:
-            await server.says(ANA, "ainda aí?")
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, "ainda aí?"))
         rooms = json.loads(await kept.get("discord.read") or "")["rooms"]
         assert [room["private"] for room in rooms] == [True]
 
 
-async def test_what_was_accepted_and_never_answered_goes_on_in_the_message_it_was_begun_in() -> None:
-    clock = FakeClock()
+async def test_what_was_accepted_and_never_answered_goes_on_in_the_message_it_was_begun_in(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         asked = await _ask(server, "qual é a senha?")
         incoming = _incoming(str(asked.id), "qual é a senha?", private=True, chat=str(asked.channel))
@@ -305,8 +285,7 @@ async def test_damage_to_what_is_kept_costs_reading_back_and_nothing_else() -> N
     clock, kept = FakeClock(), SqlKept(RamDatabase())
     await kept.put("discord.read", '{"rooms": [{"id"')
     async with DiscordServer(clock) as server, running(server, clock, kept=kept) as bot:
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "oi"))
     assert json.loads(await kept.get("discord.read") or "")["rooms"][0]["private"] is True
 
 

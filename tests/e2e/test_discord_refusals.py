@@ -13,8 +13,8 @@ from core.outgoing import Button, OutgoingMessage
 from core.types import Incoming
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import Refused
 from tests.fakes.handler import slowly
 from tests.profile import long
 
@@ -72,8 +72,7 @@ async def test_edits_that_are_refused_end_in_one_whole_message_and_no_stop_butto
     async with server:
         channel = server.room(ROOM)
         async with running(server, clock, slowly(clock, "um dois três", 3.0)) as bot:
-            await server.says(ANA, f"{ME} conte", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.says(ANA, f"{ME} conte", room=ROOM))
             if refusal in GONE:
                 assert bot.handler.failures
             else:
@@ -91,12 +90,10 @@ async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text(refusal
     async with server:
         server.room(ROOM)
         async with running(server, clock, answer) as bot:
-            await server.says(ANA, f"{ME} conte", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.says(ANA, f"{ME} conte", room=ROOM))
             assert server.room(ROOM).screen() == ["um **dois** três"]
             edits.left = posts.left = 0
-            await server.says(BIA, "conte")
-            await flow(server, clock, lambda: bot.handler.answered == 2)
+            await bot.answers(server.says(BIA, "conte"))
             assert server.direct(BIA).screen() == ["um **dois** três"]
 
 
@@ -111,14 +108,12 @@ async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on
     front = Front(server, method, "/messages")
     front.body, front.done = body, done
     async with server, running(server, clock, answer) as bot:
-        await server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(ANA, "conte"))
         screen = server.direct(ANA).screen()
         assert sum("três" in text for text in screen) <= 1  # a nonce finds what is there already
         assert done or method == "PATCH" or not screen
         front.left = 0
-        await server.says(BIA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.says(BIA, "conte"))
         assert server.direct(BIA).screen() == ["um **dois** três"]
         assert not bot.task.done()
 
@@ -140,8 +135,7 @@ async def test_a_slash_command_whose_answer_is_refused_is_answered_elsewhere_and
             told = [*server.room(ROOM).screen(), *server.direct(ANA).screen()]
             assert told == ["um **dois** três"]
             front.left = 0
-            await server.says(BIA, "conte")
-            await flow(server, clock, lambda: bot.handler.answered == 2)
+            await bot.answers(server.says(BIA, "conte"))
 
 
 def note(**more: Any) -> dict[str, Any]:
@@ -166,8 +160,7 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-async def test_an_event_of_any_shape_ends_nothing_and_what_comes_after_it_is_answered() -> None:
-    clock = FakeClock()
+async def test_an_event_of_any_shape_ends_nothing_and_what_comes_after_it_is_answered(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         for number, (event, data) in enumerate(MALFORMED, start=1):
             session, seen = server.gateway.session, len(server.gateway.identified)
@@ -181,8 +174,7 @@ async def test_an_event_of_any_shape_ends_nothing_and_what_comes_after_it_is_ans
 
 
 @pytest.mark.long
-async def test_a_connection_that_is_closed_with_any_code_is_opened_again() -> None:
-    clock = FakeClock()
+async def test_a_connection_that_is_closed_with_any_code_is_opened_again(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         codes = [1000, 1011, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009, 4010, 4012, 4999]
         for number, code in enumerate(codes, start=1):
@@ -197,8 +189,7 @@ async def test_a_connection_that_is_closed_with_any_code_is_opened_again() -> No
             assert not bot.task.done(), code
 
 
-async def test_a_token_that_the_rest_api_takes_no_more_ends_the_platform_with_a_sentence() -> None:
-    clock = FakeClock()
+async def test_a_token_that_the_rest_api_takes_no_more_ends_the_platform_with_a_sentence(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         server.gateway.token = "another"
         await server.says(BIA, "oi")

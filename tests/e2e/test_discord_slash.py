@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.discord.config import DiscordConfig
-from adapters.discord.texts import NOT_HERE, STOPPING
+from adapters.discord.interaction_handler import NOT_HERE, STOPPING
 from adapters.running import NOT_YOURS
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
@@ -51,13 +51,11 @@ async def test_every_command_of_the_core_is_offered_with_names_and_descriptions_
         assert by_name["ask"]["options"][0]["name_localizations"]["es-ES"] == "mensaje"
 
 
-async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_person_alone() -> None:
-    clock = FakeClock()
+async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_person_alone(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock) as bot:
-            used = await server.interactions.command(BIA, "memories", room=ROOM, memory="wifi")
-            await flow(server, clock, lambda: bot.handler.answered)
+            used = await bot.answers(server.interactions.command(BIA, "memories", room=ROOM, memory="wifi"))
             await flow(server, clock, lambda: used.screen == ["Você disse: /memories wifi"])
             assert all(note.flags & EPHEMERAL for note in used.notes)
             assert server.room(ROOM).screen() == []
@@ -68,8 +66,7 @@ async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_
             assert interactions[0].body == {"type": 5, "data": {"flags": EPHEMERAL}}
 
 
-async def test_to_ask_by_a_command_is_answered_for_all_unless_the_person_wants_it_private() -> None:
-    clock = FakeClock()
+async def test_to_ask_by_a_command_is_answered_for_all_unless_the_person_wants_it_private(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock) as bot:
@@ -84,13 +81,11 @@ async def test_to_ask_by_a_command_is_answered_for_all_unless_the_person_wants_i
             assert not direct.notes[0].flags & EPHEMERAL
 
 
-async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
-    clock = FakeClock()
+async def test_a_long_answer_to_a_command_goes_on_in_follow_ups(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, slowly(clock, LONG * 9, 0.02)) as bot:
-            used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
-            await flow(server, clock, lambda: bot.handler.answered)
+            used = await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True))
             assert len(used.screen) == 3
             assert " ".join(used.screen).split() == (LONG * 9).split()
             assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
@@ -106,8 +101,7 @@ async def test_a_follow_up_that_discord_denies_for_a_minute_is_there_twice_at_mo
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
         server.denies = lambda method, path: method == "POST" and "webhooks" in path and clock.monotonic() < 60.0
-        used = await server.interactions.command(ANA, "ask", message="conte")
-        await flow(server, clock, lambda: bot.handler.answered)
+        used = await bot.answers(server.interactions.command(ANA, "ask", message="conte"))
         await clock.advance(100.0)
         assert used.screen == ["um", "dois", "↻ dois"]
 
@@ -123,16 +117,14 @@ async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, script) as bot:
-            await server.interactions.command(ANA, "ask", room=ROOM, message="demore", private=private)
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="demore", private=private))
             assert not bot.handler.failures
             assert server.direct(ANA).screen() == (["Pronto."] if private else [])
             assert server.room(ROOM).screen()[-1:] == ([] if private else ["Pronto."])
             assert not server.invalid
 
 
-async def test_a_command_is_stored_before_it_is_acknowledged() -> None:
-    clock = FakeClock()
+async def test_a_command_is_stored_before_it_is_acknowledged(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         stored_then: list[int] = []
         server.faults.append(
@@ -151,8 +143,7 @@ async def test_a_command_that_was_acknowledged_too_late_is_answered_in_a_message
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         server.room(ROOM)
         server.faults.append(lambda m, p: refusing(404, 10062)(m, p) if "callback" in p else None)
-        await server.interactions.command(ANA, "ask", room=ROOM, message="oi", private=private)
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="oi", private=private))
         there, elsewhere = server.direct(ANA).screen(), server.room(ROOM).screen()
         assert (there if private else elsewhere) == ["Você disse: oi"]
         assert not (elsewhere if private else there)
@@ -224,8 +215,7 @@ async def test_a_command_that_was_stored_and_never_acknowledged_is_answered_afte
         assert server.direct(ANA).screen() == (["Você disse: conte"] if private else [])
 
 
-async def test_an_acknowledgement_whose_confirmation_got_lost_is_one_all_the_same() -> None:
-    clock = FakeClock()
+async def test_an_acknowledgement_whose_confirmation_got_lost_is_one_all_the_same(clock: FakeClock) -> None:
     lost = [True]
     async with DiscordServer(clock) as server, running(server, clock):
         server.swallow = lambda _, path: "callback" in path and bool(lost and lost.pop())
@@ -234,24 +224,21 @@ async def test_an_acknowledgement_whose_confirmation_got_lost_is_one_all_the_sam
         assert not lost
 
 
-async def test_an_answer_that_only_begins_after_fifteen_minutes_is_an_ordinary_message() -> None:
+async def test_an_answer_that_only_begins_after_fifteen_minutes_is_an_ordinary_message(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await clock.sleep(16 * 60)
         await view.status("Um momento...")
         await clock.sleep(5)
         await view.show(OutgoingMessage("Pronto."))
 
-    clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, script) as bot:
-            await server.interactions.command(ANA, "ask", room=ROOM, message="demore")
-            await flow(server, clock, lambda: bot.handler.answered)
+            await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="demore"))
             assert server.room(ROOM).screen() == ["Pronto."]
 
 
-async def test_a_response_that_somebody_deleted_is_written_anew_once_it_is_whole() -> None:
-    clock = FakeClock()
+async def test_a_response_that_somebody_deleted_is_written_anew_once_it_is_whole(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, slowly(clock, LONG[:80], 1.0)) as bot:
@@ -263,9 +250,7 @@ async def test_a_response_that_somebody_deleted_is_written_anew_once_it_is_whole
             assert server.room(ROOM).screen() == [LONG[:80].strip()]
 
 
-async def test_what_the_core_has_nothing_to_say_to_leaves_no_sign_of_thinking() -> None:
-    clock = FakeClock()
-
+async def test_what_the_core_has_nothing_to_say_to_leaves_no_sign_of_thinking(clock: FakeClock) -> None:
     async def silence(_: Incoming, __: View) -> None:
         """Say nothing, as to a repeat."""
 
@@ -275,8 +260,7 @@ async def test_what_the_core_has_nothing_to_say_to_leaves_no_sign_of_thinking() 
         assert server.direct(ANA).screen() == []
 
 
-async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_alone() -> None:
-    clock = FakeClock()
+async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_alone(clock: FakeClock) -> None:
     config = DiscordConfig(TOKEN, rooms=frozenset({ROOM}))
     async with DiscordServer(clock) as server:
         server.room(OTHER_ROOM)
@@ -318,8 +302,7 @@ async def test_the_staffs_group_is_shown_in_the_admin_server_alone_or_in_private
         assert everywhere["help"]["default_member_permissions"] is None
 
 
-async def test_where_the_bot_was_brought_along_direct_messages_are_not_private() -> None:
-    clock = FakeClock()
+async def test_where_the_bot_was_brought_along_direct_messages_are_not_private(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         for_both = await server.interactions.command(ANA, "ask", context=2, message="para nós dois")
         await flow(server, clock, lambda: for_both.screen == ["Você disse: para nós dois"])
@@ -329,8 +312,7 @@ async def test_where_the_bot_was_brought_along_direct_messages_are_not_private()
         assert for_one.notes[0].flags & EPHEMERAL
 
 
-async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
-    clock = FakeClock()
+async def test_a_command_of_few_words_offers_them_to_choose_from(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock):
         by_name = {command["name"]: command for command in server.commands[0]}
         [option] = by_name["news"]["options"]
@@ -345,8 +327,7 @@ async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
         assert page["min_value"] == 1
 
 
-async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() -> None:
-    clock = FakeClock()
+async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, slowly(clock, LONG, 0.5)) as bot:
@@ -366,8 +347,7 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
 
 
-async def test_the_owner_may_want_no_stop_button() -> None:
-    clock = FakeClock()
+async def test_the_owner_may_want_no_stop_button(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         config = set_by(discord_stop_button=False)
         async with running(server, clock, slowly(clock, LONG, 0.5), config) as bot:
@@ -378,8 +358,7 @@ async def test_the_owner_may_want_no_stop_button() -> None:
 
 
 @pytest.mark.long
-async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -> None:
-    clock = FakeClock()
+async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         async with running(server, clock, slowly(clock, LONG, 0.5), DiscordConfig(TOKEN, drain_s=1.0)):
             await server.says(ANA, "conte")
@@ -395,8 +374,7 @@ async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -
             assert pressed.notes[1].flags & EPHEMERAL
 
 
-async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private() -> None:
-    clock = FakeClock()
+async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, slowly(clock, LONG, 0.5)) as bot:

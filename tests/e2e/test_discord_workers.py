@@ -61,8 +61,7 @@ async def test_what_is_said_while_another_worker_connects_is_read_back_there_and
             assert [one.text for one in staying.handler.received] == ["durante", "depois"]
 
 
-async def test_a_worker_that_is_cut_off_leaves_the_gateway_and_waits_for_its_turn() -> None:
-    clock = FakeClock()
+async def test_a_worker_that_is_cut_off_leaves_the_gateway_and_waits_for_its_turn(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.gateway.shards = 2
         cluster = Cluster(server, clock)
@@ -80,8 +79,7 @@ async def test_a_worker_that_is_cut_off_leaves_the_gateway_and_waits_for_its_tur
             assert not first.handler.received
 
 
-async def test_a_worker_that_waits_for_its_turn_notices_that_the_token_was_revoked() -> None:
-    clock = FakeClock()
+async def test_a_worker_that_waits_for_its_turn_notices_that_the_token_was_revoked(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         cluster = Cluster(server, clock)
         async with cluster.worker(), cluster.worker() as (waiting, _):
@@ -94,8 +92,7 @@ async def test_a_worker_that_waits_for_its_turn_notices_that_the_token_was_revok
             await asyncio.gather(asked, return_exceptions=True)
 
 
-async def test_a_worker_that_is_not_connected_writes_and_answers_what_another_took_in() -> None:
-    clock = FakeClock()
+async def test_a_worker_that_is_not_connected_writes_and_answers_what_another_took_in(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         cluster = Cluster(server, clock)
@@ -114,8 +111,7 @@ async def test_a_worker_that_is_not_connected_writes_and_answers_what_another_to
             assert not any(one.flags & LOADING for one in used.notes)
 
 
-async def test_an_answer_that_is_ready_before_the_other_worker_acknowledged_waits_for_that() -> None:
-    clock = FakeClock()
+async def test_an_answer_that_is_ready_before_the_other_worker_acknowledged_waits_for_that(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         cluster = Cluster(server, clock)
@@ -134,8 +130,7 @@ async def test_an_answer_that_is_ready_before_the_other_worker_acknowledged_wait
             assert server.room(ROOM).screen() == ["Você disse: oi"]
 
 
-async def test_an_interaction_that_another_worker_answers_goes_on_thinking() -> None:
-    clock = FakeClock()
+async def test_an_interaction_that_another_worker_answers_goes_on_thinking(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         cluster = Cluster(server, clock)

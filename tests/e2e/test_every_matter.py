@@ -31,8 +31,7 @@ from core.outgoing import ChannelLimits
 from core.text.days import short_day
 from core.times.reading import Once
 from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, MessageRole, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import House
 from tests.fakes.http_server import LoopbackServer
 from tests.postgres import database_of
@@ -157,7 +156,7 @@ async def settle(run: Started) -> None:
     """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
     now = run.app.clock.now()
     await run.app.features.access.own(OWNER, "Ana")
-    await run.app.features.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
+    await run.app.features.access.people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
     await run.say("/admin allow here", OTHER_ROOM)
     conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))
     for number in range(6):

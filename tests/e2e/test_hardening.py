@@ -25,7 +25,7 @@ from core.features.ledger.chart import Chart, Panel, draw
 from core.files import child
 from core.types import Locale
 from tests.architecture.tree import ROOT, modules
-from tests.crash.test_telegram_kill import ANA, own
+from tests.e2e.run_kit import ANA, own
 from tests.e2e.terminal import ENTER, Terminal, environment
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 

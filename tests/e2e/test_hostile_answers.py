@@ -150,9 +150,7 @@ async def faults_of(case: Case, folder: Path) -> list[str]:
         async with build(settings) as app, open_chatbot(app) as chatbot:
             memory = app.features.memories.of(ANA)
             drafts = [MemoryDraft(MemoryKind.TEXT, text, (text,)) for text in KNOWN]
-            await memory.add(
-                drafts, await memory.embed([each for draft in drafts for each in memory.phrases_of(draft)])
-            )
+            await memory.add(drafts)
             channel = RecordingChannel(app.clock)
             incoming = Incoming(
                 ChatKey("console", "ana"), ANA, "Ana", "1", case.says, app.clock.now(), language="en", private=True

@@ -15,6 +15,11 @@ from tests.e2e.command import start
 from tests.unit.test_http import free_port
 
 SECRET = "a-secret-of-this-test"
+KEPT = {
+    name: value
+    for name, value in os.environ.items()
+    if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
+}
 
 
 async def post(url: str, message: str, **more: str) -> tuple[int, Any]:
@@ -28,12 +33,7 @@ async def post(url: str, message: str, **more: str) -> tuple[int, Any]:
 async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_on_the_disk(tmp_path: Path) -> None:
     port = free_port()
     own = {"DATA_DIR": str(tmp_path / "data"), "STORAGE_URL": "memory:", "HTTP_PORT": str(port), "HTTP_TOKEN": SECRET}
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
-    }
-    process = await start("run", environment=kept | own)
+    process = await start("run", environment=KEPT | own)
     assert process.stderr is not None
     try:
         said = [(await process.stderr.readline()).decode() for _ in range(5)]
@@ -63,12 +63,7 @@ async def test_a_port_that_is_taken_or_no_secret_stops_the_start(tmp_path: Path,
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
-        }
-        process = await start("run", environment=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port} | token)
+        process = await start("run", environment=KEPT | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port} | token)
         _, err = await process.communicate()
     assert process.returncode == 2
     assert (

@@ -14,8 +14,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.clock import SystemClock
-from tests.crash.test_telegram_kill import ANA
 from tests.e2e.command import start
+from tests.e2e.run_kit import ANA
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.unit.test_http import free_port
 

@@ -7,8 +7,6 @@ import os
 import re
 import resource
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
@@ -33,17 +31,6 @@ class Home:
             "PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(self.data), "CONSOLE_USER": "ana",
             "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8", "ELEFANTE_ENV": str(folder / ".env"),
         } | settings  # fmt: skip
-
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "bot", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=self.folder,
-            env=self.environment,
-        )
 
     def call(self, *arguments: str, before: Callable[[], object] | None = None) -> tuple[int, str]:
         """Run a verb and return its exit code and all that it printed."""
@@ -194,16 +181,3 @@ def test_a_database_that_is_too_old_is_left_alone_and_every_verb_says_what_to_do
         assert "has schema 14 of an older Elefante" in said
         assert "with Elefante 0.1.0 (`elefante export --user PLATFORM:ID`)" in said
         assert (home.data / "elefante.db").read_bytes() == before
-
-
-@pytest.mark.long
-def test_check_reads_the_database_of_a_bot_that_runs(home: Home) -> None:
-    with home.start("chat") as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
-        running.stdin.write("Remember that the wifi password is abc123\n")
-        running.stdin.flush()
-        assert running.stdout.readline()
-        assert "elefante.db is sound; people with memories: 1" in home.done("check")
-        running.communicate("", timeout=180)
-    assert running.returncode == 0

@@ -107,8 +107,7 @@ async def test_another_becomes_an_owner_by_a_button_and_the_first_one_leaves(sta
     assert "Ana · @Bia_B (Bia): member → owner" in await stage.says(BIA, "/admin changes")
 
 
-async def test_the_first_card_is_in_the_language_of_the_claim() -> None:
-    clock = FakeClock()
+async def test_the_first_card_is_in_the_language_of_the_claim(clock: FakeClock) -> None:
     house = House(FINISH, clock=clock, trusted=())
     access = house.access()
     code = await access.claim_code("telegram")

@@ -12,9 +12,9 @@ from core.outgoing import Button
 from core.types import Incoming, MemoryNote
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_refusal import Refused as DiscordRefused
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT
+from tests.fakes.discord_world import Refused as DiscordRefused
 from tests.fakes.handler import Script
 from tests.fakes.telegram_people import Json, Person, Post, units
 from tests.fakes.telegram_server import TOKEN, TelegramServer

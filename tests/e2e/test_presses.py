@@ -63,7 +63,7 @@ async def _keep(stage: Stage, who: str, content: str, found_by: str) -> None:
     user = stage.user(who)
     memory = stage.house.memories.of(user, ChangeContext(f"{who} {content}", "", user))
     draft = MemoryDraft(MemoryKind.TEXT, content, (found_by,))
-    await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    await memory.add([draft])
 
 
 async def linked(stage: Stage) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.commands.builtin import NOTHING_TO_STOP
 from core.dialogue import Task
+from core.features.pending_input import NOTHING_TO_STOP
 from core.features.undo import ANOTHERS, NOTHING_OF_IT
 from core.types import Locale
 from tests.e2e import discord_kit, telegram_kit
@@ -46,8 +46,7 @@ async def telegram(clock: FakeClock) -> AsyncIterator[TelegramServer]:
         yield server
 
 
-async def test_undo_of_anothers_answer_says_so_for_a_moment_and_fills_no_group() -> None:
-    clock = FakeClock()
+async def test_undo_of_anothers_answer_says_so_for_a_moment_and_fills_no_group(clock: FakeClock) -> None:
     async with telegram(clock) as server:
         server.says(ANA, "/remember@elefante_bot the key is 1111", chat_id=GROUP)
         await telegram_kit.flow(
@@ -66,8 +65,7 @@ async def test_undo_of_anothers_answer_says_so_for_a_moment_and_fills_no_group()
     assert len(server.notifier) == len(OTHERS)
 
 
-async def test_a_stop_button_that_stops_nothing_goes_when_it_is_pressed_and_the_text_stays() -> None:
-    clock = FakeClock()
+async def test_a_stop_button_that_stops_nothing_goes_when_it_is_pressed_and_the_text_stays(clock: FakeClock) -> None:
     async with telegram(clock) as server:
         for chat_id in (ANA.id, GROUP):  # as a crash left it
             chat = server.chat(chat_id)
@@ -78,8 +76,7 @@ async def test_a_stop_button_that_stops_nothing_goes_when_it_is_pressed_and_the_
     assert server.notifier == [("Ana", NOTHING_TO_STOP[Locale.EN])] * 2
 
 
-async def test_what_cannot_be_told_by_the_press_any_more_is_a_message() -> None:
-    clock = FakeClock()
+async def test_what_cannot_be_told_by_the_press_any_more_is_a_message(clock: FakeClock) -> None:
     async with telegram(clock) as server:
         chat = server.chat(ANA.id)
         chat.posts[500] = Post(500, BOT_ID, "Saved", [], buttons=[[{"text": "Undo", "callback_data": "+/undo x1"}]])
@@ -91,8 +88,7 @@ async def test_what_cannot_be_told_by_the_press_any_more_is_a_message() -> None:
 
 
 @pytest.mark.parametrize("what", ["undo", "stop"])
-async def test_discord_tells_who_pressed_and_nobody_else(what: str) -> None:
-    clock = FakeClock()
+async def test_discord_tells_who_pressed_and_nobody_else(clock: FakeClock, what: str) -> None:
     ana, bia = replace(discord_kit.ANA, locale="en-US"), Member(10**17 + 9, "Bia", "en-US")
     async with DiscordServer(clock) as server:
         room = server.room(discord_kit.ROOM)

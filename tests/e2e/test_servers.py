@@ -6,7 +6,7 @@ import discord
 import pytest
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.identity import point_rest_at
+from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer
 from core.dialogue import Task
 from core.errors import ChannelError
@@ -30,8 +30,7 @@ def house(clock: FakeClock) -> House:
     return House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}, clock=clock, trusted=(), mode=Mode.OPEN)
 
 
-async def test_who_manages_a_discord_server_says_where_and_to_whom_it_answers() -> None:
-    clock = FakeClock()
+async def test_who_manages_a_discord_server_says_where_and_to_whom_it_answers(clock: FakeClock) -> None:
     built = house(clock)
     async with DiscordServer(clock) as server:
         here, other = server.room(ROOM), server.room(OTHER_ROOM)
@@ -72,8 +71,7 @@ async def test_who_manages_a_discord_server_says_where_and_to_whom_it_answers() 
     ] * 4
 
 
-async def test_a_worker_that_is_not_connected_asks_discord_for_the_servers_roles_too() -> None:
-    clock = FakeClock()
+async def test_a_worker_that_is_not_connected_asks_discord_for_the_servers_roles_too(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
         server.roles_of[ANA.id] = [MANAGER_ROLE_ID]
         server.people |= {ANA.id: ANA, BIA.id: BIA}
@@ -89,8 +87,7 @@ async def test_a_worker_that_is_not_connected_asks_discord_for_the_servers_roles
                 await api.may_manage(GUILD_ID, ANA.id)
 
 
-async def test_who_administers_a_telegram_group_sets_its_language_and_nobody_else_does() -> None:
-    clock = FakeClock()
+async def test_who_administers_a_telegram_group_sets_its_language_and_nobody_else_does(clock: FakeClock) -> None:
     built = house(clock)
     ana, bia = Person(7, "Ana"), Person(8, "Bia")
     async with TelegramServer(clock) as server, built.chatbot(built.access()) as bot:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from tests.crash.test_telegram_kill import ANA, bot
+from tests.e2e.run_kit import ANA, bot
 from tests.e2e.terminal import CTRL_C, ENTER, Terminal, environment
 from tests.fakes import openai_server
 from tests.fakes.http_server import HEAD, Answer, LoopbackServer

@@ -23,16 +23,14 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.http_server import Answer, Asked, Break
 from tests.fakes.tool_calls import Call
 from tests.fakes.wires import Wire, wire
-from tests.profile import long
 
 ANA = UserKey("console", "ana")
 CUT = "(The answer was cut off in the middle.)"
 LOCKER = "the locker code is 4417"
 TULIP = "my wifi password is tulip"
 on_both_wires = pytest.mark.parametrize("label", ["openai", "anthropic"])
-in_both_cycles = pytest.mark.parametrize(
-    ("label", "cycle"), [("openai", "single"), ("anthropic", "single"), ("openai", "stepwise")]
-)
+OPENAI, ANTHROPIC, STEPWISE = ("openai", "single"), ("anthropic", "single"), ("openai", "stepwise")
+"""A wire and a cycle. A law that holds over both and something else is tried once with each of these."""
 
 
 def save(content: str = LOCKER, then: str = "stop", call_id: str = "call_1") -> Call:
@@ -81,8 +79,9 @@ async def home(label: str, folder: Path, cycle: str = "single", **settings: str)
 # --- faults ---
 
 
-@in_both_cycles
-@pytest.mark.parametrize("ending", [Break.CUT, Break.NOT])
+@pytest.mark.parametrize(
+    ("label", "cycle", "ending"), [(*OPENAI, Break.CUT), (*ANTHROPIC, Break.NOT), (*STEPWISE, Break.CUT)]
+)
 async def test_a_text_that_is_cut_is_kept_and_said_to_be_cut(
     label: str, cycle: str, ending: Break, tmp_path: Path
 ) -> None:
@@ -100,10 +99,9 @@ async def test_a_text_that_is_cut_is_kept_and_said_to_be_cut(
         assert "It all began in spring, when the" in json.dumps(here.lab.server.bodies[-1])
 
 
-@on_both_wires
-@pytest.mark.parametrize("text", ["", "One moment, please. "])
 @pytest.mark.parametrize(
-    "frames", [2, 4, 99], ids=["after its name", "in its arguments", "before the end of the answer"]
+    ("label", "text", "frames"),  # it is cut after the call's name, in its arguments, before the end of the answer
+    [("openai", "", 2), ("anthropic", "One moment, please. ", 4), ("openai", "One moment, please. ", 99)],
 )
 async def test_of_an_answer_that_is_cut_no_call_is_run(label: str, text: str, frames: int, tmp_path: Path) -> None:
     async with home(label, tmp_path) as here:
@@ -116,8 +114,10 @@ async def test_of_an_answer_that_is_cut_no_call_is_run(label: str, text: str, fr
         assert CUT in shown or "could not" in shown
 
 
-@on_both_wires
-@pytest.mark.parametrize("bad", ['{"items": [', '{"items": 7}', "[" * 20_000, '"locker"', "null"])
+@pytest.mark.parametrize(
+    ("label", "bad"),
+    [("openai", '{"items": ['), ("anthropic", '{"items": 7}'), ("openai", "[" * 20_000), ("anthropic", "null")],
+)
 async def test_malformed_arguments_are_asked_for_again(label: str, bad: str, tmp_path: Path) -> None:
     async with home(label, tmp_path) as here:
         api = here.lab.api
@@ -204,8 +204,7 @@ async def test_a_server_that_refuses_tools_is_asked_in_the_next_form_at_once_and
         assert seen.texts == [f"Saved: “{LOCKER}”"]
 
 
-@on_both_wires
-@pytest.mark.parametrize("mark", ["", "```json\n", "<tool_call>"])
+@pytest.mark.parametrize(("label", "mark"), [("openai", ""), ("anthropic", "```json\n"), ("openai", "<tool_call>")])
 async def test_a_call_written_into_the_text_is_run_and_never_shown(label: str, mark: str, tmp_path: Path) -> None:
     async with home(label, tmp_path) as here:
         api = here.lab.api
@@ -273,9 +272,16 @@ class Obedient:
                 return {"items": [item], "asked": self._asked}
 
 
-@in_both_cycles
-@pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("action", ["MemoryDelete", "MemoryUpdate"])
+@pytest.mark.parametrize(
+    ("carrier", "label", "cycle", "action"),
+    [
+        ("a memory", *OPENAI, "MemoryDelete"),
+        ("a memory", *STEPWISE, "MemoryUpdate"),
+        ("a quote", *ANTHROPIC, "MemoryUpdate"),
+        ("a forwarded message", *STEPWISE, "MemoryDelete"),
+        ("the name of a file", *ANTHROPIC, "MemoryDelete"),
+    ],
+)
 async def test_an_obeyed_order_in_what_others_wrote_changes_nothing_without_the_person(
     label: str, action: str, carrier: str, cycle: str, tmp_path: Path
 ) -> None:
@@ -294,9 +300,16 @@ async def test_an_obeyed_order_in_what_others_wrote_changes_nothing_without_the_
         assert await here.contents() == kept
 
 
-@in_both_cycles
-@pytest.mark.parametrize("how", ["as asked for", long("in passing"), "in passing, which is kept"])
-@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize(
+    ("carrier", "label", "cycle", "how"),
+    [
+        ("a memory", *STEPWISE, "as asked for"),
+        ("a memory", *ANTHROPIC, "in passing, which is kept"),
+        ("a quote", *OPENAI, "in passing"),
+        ("a forwarded message", *OPENAI, "as asked for"),
+        ("the name of a file", *STEPWISE, "in passing, which is kept"),
+    ],
+)
 async def test_what_others_wrote_is_neither_saved_nor_offered(
     label: str, carrier: str, how: str, cycle: str, tmp_path: Path
 ) -> None:

@@ -14,10 +14,9 @@ from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly, tell, words
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.fakes.telegram_wire import Refused
+from tests.fakes.telegram_wire import Limits, Refused
 
 ANA = Person(7)
 GROUP = -1001
@@ -26,11 +25,9 @@ TEXT = "um dois três quatro cinco seis"
 
 
 @pytest.mark.spec("T5", "T7")
-async def test_an_answer_grows_in_a_draft_and_then_stands_as_one_message() -> None:
-    clock = FakeClock()
+async def test_an_answer_grows_in_a_draft_and_then_stands_as_one_message(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         assert server.chats[7].screen() == [TEXT]
         assert server.draft(7) is None
     drafts = [call.text for call in server.done("sendmessagedraft")]
@@ -41,38 +38,33 @@ async def test_an_answer_grows_in_a_draft_and_then_stands_as_one_message() -> No
     assert all(call.params["can_stop"] == "true" for call in server.done("sendmessagedraft"))
 
 
-async def test_each_message_of_a_turn_stands_before_the_next_one_is_drafted() -> None:
+async def test_each_message_of_a_turn_stands_before_the_next_one_is_drafted(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("Buscando por memórias...")
         await view.show(OutgoingMessage("🧠 **senha**: abc123", Modal.MEMORY))
         await view.status("IA está pensando...")
         await tell(view, words("É abc123."))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script, DRAFTS) as bot:
-        server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "qual é a senha?"))
         assert server.chats[7].screen() == ["🧠 senha: abc123", "É abc123."]
         assert server.draft(7) is None
 
 
-async def test_a_draft_does_not_fade_during_a_long_thought() -> None:
+async def test_a_draft_does_not_fade_during_a_long_thought(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(100.0)
         await view.show(OutgoingMessage("pronto"))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script, DRAFTS) as bot:
-        server.says(ANA, "pense bem")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "pense bem"))
     shown = [call.at_s for call in server.done("sendmessagedraft", "sendmessage")]
     assert len(shown) >= 5
     assert all(later - earlier < 30.0 for earlier, later in pairwise(shown))
 
 
-async def test_a_refused_draft_becomes_a_message_with_edits_for_that_message_only() -> None:
-    clock = FakeClock()
+async def test_a_refused_draft_becomes_a_message_with_edits_for_that_message_only(clock: FakeClock) -> None:
     faults = iter([Refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")])
 
     def fault(method: str, _: object) -> None:
@@ -81,22 +73,19 @@ async def test_a_refused_draft_becomes_a_message_with_edits_for_that_message_onl
 
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
         server.faults.append(fault)
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         assert server.done("editmessagetext")
         assert not server.done("sendmessagedraft")
-        server.says(ANA, "de novo")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.says(ANA, "de novo"))
         assert server.done("sendmessagedraft")
         assert server.chats[7].screen() == [TEXT, TEXT]
 
 
-async def test_a_server_that_knows_no_drafts_is_asked_once_and_the_token_is_not_doubted() -> None:
+async def test_a_server_that_knows_no_drafts_is_asked_once_and_the_token_is_not_doubted(clock: FakeClock) -> None:
     def fault(method: str, _: object) -> None:
         if method == "sendmessagedraft":
             raise Refused(404, "Not Found")
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
         server.faults.append(fault)
         for count in (1, 2):
@@ -109,8 +98,7 @@ async def test_a_server_that_knows_no_drafts_is_asked_once_and_the_token_is_not_
     assert len(server.done("getme")) == 1
 
 
-async def test_a_flood_wait_on_drafts_does_not_lose_the_final_text() -> None:
-    clock = FakeClock()
+async def test_a_flood_wait_on_drafts_does_not_lose_the_final_text(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
         server.says(ANA, "conte")
         await flow(server, clock, lambda: len(server.done("sendmessagedraft")) == 3)
@@ -120,17 +108,14 @@ async def test_a_flood_wait_on_drafts_does_not_lose_the_final_text() -> None:
     assert sum(call.code == 429 for call in server.calls) == 1
 
 
-async def test_groups_get_no_drafts() -> None:
-    clock = FakeClock()
+async def test_groups_get_no_drafts(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
-        server.says(ANA, "conte @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte @elefante_bot", chat_id=GROUP))
         assert not server.done("sendmessagedraft")
         assert server.chats[GROUP].screen() == [TEXT]
 
 
-async def test_the_stop_button_under_a_draft_stops_the_answer() -> None:
-    clock = FakeClock()
+async def test_the_stop_button_under_a_draft_stops_the_answer(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 5.0), DRAFTS) as bot:
         server.says(ANA, "conte")
         await flow(server, clock, lambda: "um" in [call.text for call in server.done("sendmessagedraft")])
@@ -143,27 +128,24 @@ async def test_the_stop_button_under_a_draft_stops_the_answer() -> None:
     assert stop.conversation == bot.handler.received[0].conversation
 
 
-async def test_typing_is_shown_while_only_a_status_says_that_work_goes_on() -> None:
+async def test_typing_is_shown_while_only_a_status_says_that_work_goes_on(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(21.0)
         await tell(view, words("pronto"))
         await clock.sleep(20.0)
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
-        server.says(ANA, "pense")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "pense"))
     assert [call.at_s for call in server.done("sendchataction")] == pytest.approx([0.0, 4.0, 8.0, 12.0, 16.0, 20.0])
 
 
-async def test_typing_never_takes_what_the_answer_of_a_group_needs() -> None:
+async def test_typing_never_takes_what_the_answer_of_a_group_needs(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(60.0)
         await tell(view, words("pronto"))
 
-    clock = FakeClock()
     async with TelegramServer(clock, Limits()) as server, running(server, clock, script) as bot:
         server.says(ANA, "pense @elefante_bot", chat_id=GROUP)
         server.says(Person(8), "pense também @elefante_bot", chat_id=GROUP)

@@ -43,8 +43,7 @@ async def received(person: Person, text: str | None, **more: Any) -> Incoming:
     """What the handler gets of a message."""
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.says(person, text, **more)
-        await flow(server, clock, lambda: bot.handler.answered)
+        await bot.answers(server.says(person, text, **more))
     [incoming] = bot.handler.received
     return incoming
 
@@ -162,8 +161,7 @@ async def test_a_poll_of_an_older_server_is_read_wherever_it_stands() -> None:
     assert (await received(ANA, "e isto?", reply_to_message=replied)).quotes[0].attachments == told
 
 
-async def test_what_is_forwarded_without_a_word_is_taken_each_part_of_an_album() -> None:
-    clock = FakeClock()
+async def test_what_is_forwarded_without_a_word_is_taken_each_part_of_an_album(clock: FakeClock) -> None:
     origin = {"type": "channel", "date": AT, "chat": CHANNEL, "message_id": 1}
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         for _ in range(2):

@@ -26,8 +26,8 @@ from core.storage.kept import SqlKept
 from core.types import Incoming
 from core.workers.port import Worker
 from tests.e2e.telegram_kit import flow, running, serving
+from tests.fakes.channel import handed_out
 from tests.fakes.clock import FakeClock
-from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import Script, ScriptedHandler
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person, Post
@@ -76,8 +76,7 @@ async def test_a_file_arrives_whole_below_its_sentence_as_what_it_is(
     (path := tmp_path / "all.bin").write_bytes(content)
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, handing_over(path, media_type)) as bot:
-        server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "/export @elefante_bot", chat_id=GROUP))
         said, sent = server.chats[GROUP].ours()  # the sentence took the status' place
     assert said.text == "Tudo o que guardo."
     assert (sent.file, sent.text) == (Upload("elefante.bin", content), "")
@@ -93,22 +92,19 @@ async def test_what_is_refused_as_a_picture_is_not_tried_as_one_again_while_the_
     clock = FakeClock()
     config = replace(TelegramConfig(TOKEN), group=WritePace(burst=4, per_s=0.25))
     async with TelegramServer(clock) as server, running(server, clock, handing_over(path, "image/png"), config) as bot:
-        server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "/export @elefante_bot", chat_id=GROUP))
     methods = [call.method for call in server.calls if call.method in {"sendphoto", "senddocument"}]
     assert methods == ["sendphoto", "senddocument"]
 
 
-async def test_the_first_thing_of_an_answer_can_be_a_file_with_its_caption(tmp_path: Path) -> None:
+async def test_the_first_thing_of_an_answer_can_be_a_file_with_its_caption(clock: FakeClock, tmp_path: Path) -> None:
     (path := tmp_path / "all.json").write_text("{}")
 
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("Tudo o que **guardo**.", files=(File(path, "a.json", "application/json"),)))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
-        asked = server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        asked = await bot.answers(server.says(ANA, "/export @elefante_bot", chat_id=GROUP))
         [sent] = server.chats[GROUP].ours()
     assert (sent.text, sent.entities[0]["type"], sent.reply_to) == ("Tudo o que guardo.", "bold", asked["message_id"])
 
@@ -132,8 +128,7 @@ async def test_a_caption_that_is_too_long_for_one_stands_before_the_file_once_ho
                 server.flood(7, 20)
 
         server.faults.append(flood)
-        server.says(ANA, "/export")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "/export"))
         said, sent = server.chats[7].ours()
     assert (said.text, said.labels, sent.text, sent.labels) == (text.strip(), [], "", [["x"]])
     assert sent.file == Upload("a.json", b"{}")
@@ -176,8 +171,7 @@ class FetchingHandler(ScriptedHandler):
         return await super().receive(incoming, channel)
 
 
-async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
-    clock = FakeClock()
+async def test_a_document_is_a_handle_and_its_caption_the_text(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, None, caption="/import", caption_entities=[], **document(server, b"{}"))
         server.says(ANA, None, **document(server, b"{}"))
@@ -355,8 +349,7 @@ async def test_a_place_is_a_map_pin_and_a_contact_a_contact_below_their_words() 
     ]  # fmt: skip
 
 
-async def test_an_empty_file_and_one_of_which_nothing_is_left_are_told_as_that() -> None:
-    clock = FakeClock()
+async def test_an_empty_file_and_one_of_which_nothing_is_left_are_told_as_that(clock: FakeClock) -> None:
     for file in (File(name="a.txt", content=b""), File(name="a.txt"), File(kind=AttachmentKind.LOCATION, detail="x")):
         async with TelegramServer(clock) as server, running(server, clock, handing_back(file)) as bot:
             server.says(ANA, "mostra")

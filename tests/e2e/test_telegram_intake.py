@@ -35,8 +35,7 @@ ANA, BIA = Person(7), Person(8, "Bia")
 GROUP = -1001
 
 
-async def test_the_server_may_forget_an_update_only_after_it_was_taken() -> None:
-    clock = FakeClock()
+async def test_the_server_may_forget_an_update_only_after_it_was_taken(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         gate = asyncio.Event()
         receive = bot.handler.receive
@@ -57,8 +56,7 @@ async def test_the_server_may_forget_an_update_only_after_it_was_taken() -> None
 
 
 @pytest.mark.long
-async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_side() -> None:
-    clock = FakeClock()
+async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_side(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "sim senhor", 5.0)) as bot:
         for number in range(100):
             server.says(Person(100 + number % 20), f"mensagem {number}")
@@ -68,8 +66,7 @@ async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_
     assert [incoming.text for incoming in bot.handler.received] == [f"mensagem {n}" for n in range(100)]
 
 
-async def test_an_update_that_comes_twice_is_answered_once() -> None:
-    clock = FakeClock()
+async def test_an_update_that_comes_twice_is_answered_once(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         message = server.says(ANA, "um")
         server.push({"message": message})
@@ -80,8 +77,7 @@ async def test_an_update_that_comes_twice_is_answered_once() -> None:
         assert server.chats[7].screen() == ["Você disse: um", "Você disse: dois"]
 
 
-async def test_an_edited_message_is_answered_anew_if_its_text_changed_and_only_then() -> None:
-    clock = FakeClock()
+async def test_an_edited_message_is_answered_anew_if_its_text_changed_and_only_then(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         message = server.says(ANA, "a senha é 12")
         server.edits(message, "a senha é 12")  # a link preview, a reaction
@@ -106,8 +102,7 @@ async def test_an_edited_message_is_answered_anew_if_its_text_changed_and_only_t
         {"hologram": {"depth": 3}},
     ],
 )  # fmt: skip
-async def test_media_without_words_is_a_message_without_words(content: dict[str, Any]) -> None:
-    clock = FakeClock()
+async def test_media_without_words_is_a_message_without_words(clock: FakeClock, content: dict[str, Any]) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, None, **content)
         server.says(ANA, None, chat_id=GROUP, **content)
@@ -119,8 +114,7 @@ async def test_media_without_words_is_a_message_without_words(content: dict[str,
     ]
 
 
-async def test_each_part_of_an_album_is_taken_in_a_group_if_one_before_has_the_bots_name() -> None:
-    clock = FakeClock()
+async def test_each_part_of_an_album_is_taken_in_a_group_if_one_before_has_the_bots_name(clock: FakeClock) -> None:
     photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
     called: dict[str, Any] = {
         "caption": "@elefante_bot guarda",
@@ -142,8 +136,7 @@ async def test_each_part_of_an_album_is_taken_in_a_group_if_one_before_has_the_b
     ]
 
 
-async def test_a_text_that_a_client_cut_goes_on_in_a_group_without_the_bots_name() -> None:
-    clock = FakeClock()
+async def test_a_text_that_a_client_cut_goes_on_in_a_group_without_the_bots_name(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         for said in ("@elefante_bot " + "😀" * 1030, "😀" * 1030, "fim"):
             server.says(ANA, said, chat_id=GROUP)
@@ -157,8 +150,7 @@ async def test_a_text_that_a_client_cut_goes_on_in_a_group_without_the_bots_name
     ]
 
 
-async def test_a_message_older_than_the_owner_wants_answered_says_so() -> None:
-    clock = FakeClock()
+async def test_a_message_older_than_the_owner_wants_answered_says_so(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, "de ontem", age_s=6 * 3600 + 1)
         server.says(ANA, "de hoje", age_s=6 * 3600 - 1)
@@ -166,8 +158,7 @@ async def test_a_message_older_than_the_owner_wants_answered_says_so() -> None:
     assert [incoming.stale for incoming in bot.handler.received] == [True, False]
 
 
-async def test_service_messages_and_pictures_among_people_are_nobodys_question() -> None:
-    clock = FakeClock()
+async def test_service_messages_and_pictures_among_people_are_nobodys_question(clock: FakeClock) -> None:
     photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, None, message_auto_delete_timer_changed={"message_auto_delete_time": 86400})
@@ -178,8 +169,7 @@ async def test_service_messages_and_pictures_among_people_are_nobodys_question()
         assert not server.chats[GROUP].screen()
 
 
-async def test_messages_from_a_long_absence_get_one_honest_line_a_chat() -> None:
-    clock = FakeClock()
+async def test_messages_from_a_long_absence_get_one_honest_line_a_chat(clock: FakeClock) -> None:
     house = House(
         {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.context.message}"},
         clock=clock,
@@ -201,8 +191,7 @@ async def test_an_update_the_library_cannot_read_does_not_hold_up_the_others(cap
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.push({"message": {"message_id": "?", "text": "segredo"}})
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi"))
     assert "an update was left out" in caplog.text
     assert "segredo" not in caplog.text
 
@@ -272,18 +261,15 @@ async def test_another_program_in_the_way_is_told_after_a_minute_and_once_it_has
             await running
 
 
-async def test_a_webhook_that_another_program_set_once_is_deleted_and_nobody_is_alarmed() -> None:
-    clock = FakeClock()
+async def test_a_webhook_that_another_program_set_once_is_deleted_and_nobody_is_alarmed(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         await idle(server)
         server.hook({"url": "https://elsewhere.example/"})
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi"))
         assert not server.webhook
 
 
-async def test_a_network_that_comes_and_goes_costs_time_and_no_message() -> None:
-    clock = FakeClock()
+async def test_a_network_that_comes_and_goes_costs_time_and_no_message(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         outage = {"on": True}
 
@@ -296,8 +282,7 @@ async def test_a_network_that_comes_and_goes_costs_time_and_no_message() -> None
             await flow(server, clock, lambda: len(server.calls) == 4)  # 1 s, 2 s, 4 s
             assert clock.monotonic() == pytest.approx(7.0)
             outage["on"] = False
-            server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, "oi"))
             outage["on"] = True
             server.says(ANA, "e agora?")
             await flow(
@@ -321,8 +306,7 @@ async def test_a_token_that_does_not_count_stops_the_run_and_names_the_setting(
             server.token = "999:another"
         async with running(server, clock) as bot:
             if when == "in flight":
-                server.says(ANA, "oi")
-                await flow(server, clock, lambda: bot.handler.answered == 1)
+                await bot.answers(server.says(ANA, "oi"))
                 server.token = "999:another"
                 server.says(ANA, "e agora?")
                 await flow(server, clock, bot.task.done)
@@ -334,8 +318,7 @@ async def test_a_token_that_does_not_count_stops_the_run_and_names_the_setting(
     assert not [record for record in told if TOKEN in record.getMessage() or "agora" in record.getMessage()]
 
 
-async def test_what_was_owed_at_the_last_stop_is_answered_where_it_was_asked() -> None:
-    clock = FakeClock()
+async def test_what_was_owed_at_the_last_stop_is_answered_where_it_was_asked(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         asked = server.says(ANA, "qual é a senha?", chat_id=GROUP, thread=11)
         owed = Incoming(
@@ -351,8 +334,7 @@ async def test_what_was_owed_at_the_last_stop_is_answered_where_it_was_asked() -
             assert server.chats[GROUP].screen() == ["↻ Você disse: qual é a senha?"]  # it may have been answered
 
 
-async def test_a_graceful_stop_lets_open_answers_end_and_acknowledges_what_was_taken() -> None:
-    clock = FakeClock()
+async def test_a_graceful_stop_lets_open_answers_end_and_acknowledges_what_was_taken(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "um dois três", 2.0)) as bot:
         server.says(ANA, "conte")
         await flow(server, clock, lambda: server.done("sendmessage"))
@@ -365,12 +347,11 @@ async def test_a_graceful_stop_lets_open_answers_end_and_acknowledges_what_was_t
         assert len(bot.handler.received) == 1
 
 
-async def test_a_graceful_stop_is_bounded() -> None:
+async def test_a_graceful_stop_is_bounded(clock: FakeClock) -> None:
     async def forever(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await asyncio.Event().wait()
 
-    clock = FakeClock()
     config = replace(TelegramConfig(TOKEN), drain_s=20.0)
     async with TelegramServer(clock) as server, running(server, clock, forever, config) as bot:
         server.says(ANA, "conte")
@@ -381,8 +362,7 @@ async def test_a_graceful_stop_is_bounded() -> None:
         assert clock.monotonic() == pytest.approx(stopped_s + 20.0)
 
 
-async def test_a_stop_while_nobody_answers_ends_at_once() -> None:
-    clock = FakeClock()
+async def test_a_stop_while_nobody_answers_ends_at_once(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         server.faults.append(lambda _, __: (_ for _ in ()).throw(Refused(502, "Bad Gateway")))
         async with running(server, clock) as bot:

@@ -54,8 +54,7 @@ async def test_a_notice_is_written_into_the_private_chat_with_its_buttons_and_wa
 
 
 @pytest.mark.parametrize("why", ["blocked", "never wrote", "unknown", "no number"])
-async def test_who_cannot_be_written_to_is_told_as_that(why: str) -> None:
-    clock = FakeClock()
+async def test_who_cannot_be_written_to_is_told_as_that(clock: FakeClock, why: str) -> None:
     async with TelegramServer(clock) as server:
         if why == "blocked":
             server.chat(7).refusal = "403: Forbidden: bot was blocked by the user"

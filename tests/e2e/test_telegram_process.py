@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
-from tests.crash.test_telegram_kill import ANA, bot, own
+from tests.e2e.run_kit import ANA, bot, own
 from tests.fakes.commands import STAFF_COMMANDS
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
@@ -41,7 +41,7 @@ async def test_roles_and_choices_reach_a_person_as_wired(tmp_path: Path) -> None
             server.says(ANA, "/admin role telegram:8 member")
             await server.until(lambda: not any(scope == "chat:8" for scope, _ in server.commands))
             given = len(server.done("setmycommands"))
-            server.says(ANA, "/help")
+            server.says(ANA, "/help all")
             await server.until(lambda: "/admin" in screen()[-1])
             assert len(server.done("setmycommands")) == given  # Ana's was known from before
             second.terminate()

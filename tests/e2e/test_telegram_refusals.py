@@ -79,14 +79,12 @@ async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text_and_no_
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.faults.append(Fault(said, "editmessagetext"))
         server.faults.append(Fault(said, "sendmessage", lambda params: final(params) and not plain_and_new(params)))
-        server.says(ANA, "conte @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte @elefante_bot", chat_id=GROUP))
         gone = "403" in said or "TOPIC" in said
         assert server.chats[GROUP].screen() == ([] if gone else ["um dois três"])
         assert bool(bot.handler.failures) == gone
         server.faults.clear()
-        server.says(ANA, "de novo @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.says(ANA, "de novo @elefante_bot", chat_id=GROUP))
         assert server.chats[GROUP].screen()[-1] == "um dois três"
 
 
@@ -96,8 +94,7 @@ async def test_edits_refused_in_mid_stream_end_in_one_whole_message_and_no_stop_
     script = slowly(clock, "um dois três", 3.0)
     async with TelegramServer(clock) as server, running(server, clock, script, EDITS_ONLY) as bot:
         server.faults.append(Fault(said, "editmessagetext"))
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         if "403" in said or "TOPIC" in said:
             assert bot.handler.failures
         else:
@@ -110,22 +107,19 @@ async def test_a_message_that_can_neither_be_changed_nor_taken_away_does_not_hol
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.faults += [Fault(said, "editmessagetext"), Fault(said, "deletemessage")]
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         if not bot.handler.failures:
             assert server.chats[7].screen()[-1] == "um dois três"
 
 
 @pytest.mark.parametrize("method", ["sendchataction", "sendmessagedraft", "answercallbackquery", "setmycommands"])
 @pytest.mark.parametrize("said", ["401: Unauthorized", "500: Internal Server Error"])
-async def test_a_courtesy_that_is_refused_costs_no_answer(method: str, said: str) -> None:
-    clock = FakeClock()
+async def test_a_courtesy_that_is_refused_costs_no_answer(clock: FakeClock, method: str, said: str) -> None:
     async with TelegramServer(clock) as server:
         if method != "setmycommands" or "401" not in said:
             server.faults.append(Fault(said, method))
         async with running(server, clock, slowly(clock, "um dois três", 6.0)) as bot:
-            server.says(ANA, "conte")
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, "conte"))
             assert server.chats[7].screen() == ["um dois três"]
             assert not bot.task.done()
 
@@ -154,14 +148,12 @@ async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on
     server = TelegramServer(clock)
     garbling = Garbling(server, body, "sendmessage", done=done)
     async with server, running(server, clock, answer, EDITS_ONLY) as bot:
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         screen = server.chats[7].screen()
         assert sum("três" in text for text in screen) <= 2
         assert done == any("três" in text for text in screen)
         garbling.left = 0
-        server.says(BIA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.says(BIA, "conte"))
         assert server.chats[8].screen() == ["um dois três"]
         assert not bot.task.done()
 
@@ -175,32 +167,27 @@ async def test_an_answer_that_is_not_understood_for_a_moment_leaves_the_text_on_
     server = TelegramServer(clock)
     Garbling(server, body, method, done=False, times=1)
     async with server, running(server, clock, answer, EDITS_ONLY) as bot:
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seconds", [600, 5400])
-async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seconds: float) -> None:
-    clock = FakeClock()
-
+async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(clock: FakeClock, seconds: float) -> None:
     def fault(method: str, _: object) -> None:
         if method in {"sendmessage", "sendchataction"} and clock.monotonic() < seconds:
             raise Refused(500, "Internal Server Error")
 
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.faults.append(fault)
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         if seconds < 1800:
             assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
         else:
             assert bot.handler.failures
 
 
-async def test_a_poll_answered_with_anything_is_asked_again() -> None:
-    clock = FakeClock()
+async def test_a_poll_answered_with_anything_is_asked_again(clock: FakeClock) -> None:
     server = TelegramServer(clock)
     garbling = Garbling(server, b"", "getupdates", done=False, times=0)
     async with server, running(server, clock) as bot:

@@ -53,8 +53,7 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
     assert not any(TOKEN in line for line in said)
 
 
-async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_changed() -> None:
-    clock = FakeClock()
+async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_changed(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         for _ in range(2):
             server.polled = False
@@ -75,8 +74,7 @@ async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_c
             assert len(shown) <= 11  # with /admin a dozen, and fewer in groups
 
 
-async def test_the_bot_is_described_in_each_language_once() -> None:
-    clock = FakeClock()
+async def test_the_bot_is_described_in_each_language_once(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         for _ in range(2):
             server.polled = False
@@ -92,8 +90,7 @@ async def test_the_bot_is_described_in_each_language_once() -> None:
         assert server.descriptions["short_description", "pt"].startswith("Um bot com memória")
 
 
-async def test_a_description_of_the_owners_own_stays_as_it_is() -> None:
-    clock = FakeClock()
+async def test_a_description_of_the_owners_own_stays_as_it_is(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         server.descriptions["description", ""] = "Ana's own"
         async with running(server, clock):
@@ -104,9 +101,7 @@ async def test_a_description_of_the_owners_own_stays_as_it_is() -> None:
         assert len(server.done("setmyshortdescription")) == 4
 
 
-async def test_a_menu_that_cannot_be_set_is_no_reason_not_to_answer() -> None:
-    clock = FakeClock()
-
+async def test_a_menu_that_cannot_be_set_is_no_reason_not_to_answer(clock: FakeClock) -> None:
     def fault(method: str, _: object) -> None:
         if method == "setmycommands":
             raise Refused(400, "Bad Request: BOT_COMMAND_INVALID")

@@ -103,11 +103,9 @@ async def test_a_button_pressed_before_the_move_changes_no_message_of_another_af
     assert [call.code for call in server.calls if call.method == "editmessagetext"] == [200]  # of its own status
 
 
-async def test_the_greeting_is_not_said_again_when_a_group_grows_up() -> None:
-    clock = FakeClock()
+async def test_the_greeting_is_not_said_again_when_a_group_grows_up(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.says(ANA, "oi @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi @elefante_bot", chat_id=GROUP))
         server.grows_up(server.chats[GROUP], SUPER)
         server.invites(ANA, SUPER)
         await flow(server, clock, lambda: not server.updates)
@@ -134,11 +132,9 @@ async def test_the_state_is_what_was_kept_also_by_another_worker_and_damage_is_a
     assert "damaged" in caplog.text
 
 
-async def test_messages_of_a_supergroup_have_links_and_of_what_was_a_group_only_those_since() -> None:
-    clock = FakeClock()
+async def test_messages_of_a_supergroup_have_links_and_of_what_was_a_group_only_those_since(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.says(ANA, "1 @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "1 @elefante_bot", chat_id=GROUP))
         url_of = bot.handler.notifier.platforms["telegram"].message_url
         group, other = ChatKey("telegram", str(GROUP)), ChatKey("telegram", "-1002003")
         assert [url_of(other, said) for said in ("5", "5.77", "5.s", "e5.9", "5.!88", "stop.1", "")] == [
@@ -148,6 +144,5 @@ async def test_messages_of_a_supergroup_have_links_and_of_what_was_a_group_only_
             url_of(group, "5") == url_of(ChatKey("telegram", "7"), "5") == url_of(ChatKey("telegram", "x"), "5") == ""
         )
         server.grows_up(server.chats[GROUP], SUPER)
-        server.says(ANA, "2 @elefante_bot", chat_id=SUPER)
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.says(ANA, "2 @elefante_bot", chat_id=SUPER))
         assert [url_of(group, said) for said in ("5", "5.s", "5.77s")] == ["", *["https://t.me/c/1/5"] * 2]

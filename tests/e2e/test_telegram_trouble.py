@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.types import Incoming
@@ -18,8 +16,7 @@ GROUP = -1001
 KICKED = "403: Forbidden: bot was kicked from the supergroup chat"
 
 
-async def test_a_flood_wait_of_the_poll_itself_is_obeyed() -> None:
-    clock = FakeClock()
+async def test_a_flood_wait_of_the_poll_itself_is_obeyed(clock: FakeClock) -> None:
     waits = iter([Refused(429, "Too Many Requests: retry after 35", retry_after=35)])
 
     def fault(method: str, _: object) -> None:
@@ -29,44 +26,19 @@ async def test_a_flood_wait_of_the_poll_itself_is_obeyed() -> None:
     async with TelegramServer(clock) as server:
         server.faults.append(fault)
         async with running(server, clock) as bot:
-            server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await bot.answers(server.says(ANA, "oi"))
             assert 35.0 <= clock.monotonic() < 37.0
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [Refused(400, "Bad Request: SOMETHING_NEW"), Refused(409, "Conflict: whatever")],
-    ids=lambda refusal: str(refusal.code),
-)
-async def test_a_refusal_nobody_knows_ends_that_answer_and_not_the_next(refusal: Refused) -> None:
-    clock = FakeClock()
-
-    def fault(method: str, params: dict[str, object]) -> None:
-        if method == "sendmessage" and params["chat_id"] == "7":
-            raise refusal
-
-    async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.faults.append(fault)
-        server.says(ANA, "oi")
-        server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
-        assert server.chats[8].screen() == ["Você disse: oi"]
-    assert [type(failure).__name__ for failure in bot.handler.failures] == ["Undelivered"]
-
-
-async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody() -> None:
-    clock = FakeClock()
+async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.chat(GROUP).refusal = KICKED
         server.invites(ANA, GROUP)
-        server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(BIA, "oi"))
         await flow(server, clock, lambda: any(call.code == 403 for call in server.calls))
 
 
-async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
-    clock = FakeClock()
+async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         first = server.says(ANA, "@elefante_bot a senha é 12", chat_id=-1001)
         for number in range(1100):
@@ -76,14 +48,12 @@ async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
         await flow(server, clock, lambda: len(bot.handler.received) == 1102)
 
 
-async def test_a_message_that_is_all_marks_is_shown_rather_than_refused() -> None:
+async def test_a_message_that_is_all_marks_is_shown_rather_than_refused(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("```\n```"))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi"))
         await idle(server)
         assert len(server.chats[7].screen()) == 1
     assert not bot.handler.failures

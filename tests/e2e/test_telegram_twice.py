@@ -39,12 +39,10 @@ async def plain(_: Incoming, view: View) -> None:
     await view.show(OutgoingMessage("é **abc123**", choices=(Button("Desfazer", "/undo"),)))
 
 
-async def test_a_message_whose_confirmation_got_lost_is_repeated_with_a_mark_and_its_buttons() -> None:
-    clock = FakeClock()
+async def test_a_message_whose_confirmation_got_lost_is_repeated_with_a_mark_and_its_buttons(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
         swallows(server, "sendmessage")
-        server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "qual é a senha?"))
         first, second = server.chats[7].ours()
     assert (first.text, second.text) == ("é abc123", "↻ é abc123")
     assert [(one["offset"], one["length"]) for one in second.entities] == [(4, 6)]
@@ -64,8 +62,7 @@ async def test_a_message_that_was_never_sent_is_repeated_without_a_mark(monkeypa
 
     async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
         monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", no_way)
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi"))
         assert server.chats[7].screen() == ["é abc123"]
         assert refused
 
@@ -83,8 +80,7 @@ async def test_the_first_words_of_an_answer_that_got_lost_leave_a_mark_on_what_g
 
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "sendmessage")
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "conte"))
         assert server.chats[7].screen() == ["um", "↻ um dois três"]
 
 
@@ -102,8 +98,7 @@ async def test_an_answer_that_takes_a_status_place_is_never_there_twice_however_
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, echo) as bot:
         swallows(server, "editmessagetext", times=3)
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi"))
         assert server.chats[7].screen() == ["Você disse: oi"]
 
 
@@ -118,17 +113,15 @@ async def test_a_deleted_answer_that_is_written_anew_and_not_confirmed_says_that
         assert server.chats[7].screen() == ["um dois três", "↻ um dois três"]
 
 
-async def test_a_file_whose_confirmation_got_lost_is_repeated_with_a_mark(tmp_path: Path) -> None:
+async def test_a_file_whose_confirmation_got_lost_is_repeated_with_a_mark(clock: FakeClock, tmp_path: Path) -> None:
     (path := tmp_path / "all.json").write_text("{}")
 
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("tudo o que guardo", files=(File(path, "elefante.json", "application/json"),)))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "senddocument")
-        server.says(ANA, "/export")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "/export"))
         assert server.chats[7].screen() == ["tudo o que guardo", "↻ tudo o que guardo"]
 
 
@@ -163,24 +156,20 @@ async def test_a_server_that_denies_what_it_does_gets_a_text_twice_at_most_whate
     assert [text.startswith("↻") for text in screen] == [False, True]
 
 
-async def test_nothing_is_repeated_while_the_chat_gives_no_sign() -> None:
-    clock = FakeClock()
-
+async def test_nothing_is_repeated_while_the_chat_gives_no_sign(clock: FakeClock) -> None:
     def fault(method: str, _: object) -> None:
         if method in {"sendmessage", "sendchataction"} and clock.monotonic() < 600.0:
             raise Refused(502, "Bad Gateway")
 
     async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
         server.faults.append(fault)
-        server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "qual é a senha?"))
         assert server.chats[7].screen() == ["↻ é abc123"]
     assert len([call for call in server.calls if call.method == "sendmessage"]) == 2
 
 
-async def test_a_late_answer_that_may_be_lost_takes_the_place_of_what_had_grown_and_says_so() -> None:
+async def test_a_late_answer_that_may_be_lost_takes_the_place_of_what_had_grown_and_says_so(clock: FakeClock) -> None:
     """It would have come as a new message, which notifies."""
-    clock = FakeClock()
     async with TelegramServer(clock) as server:
         handler = ScriptedHandler(clock, slowly(clock, "um dois três", 3.0), notify_after_s=5.0)
         async with serving(server, clock, handler):
@@ -191,16 +180,13 @@ async def test_a_late_answer_that_may_be_lost_takes_the_place_of_what_had_grown_
         assert server.chats[7].screen() == ["↻ um dois três", "um dois três"]
 
 
-async def test_the_longest_message_leaves_room_for_the_mark() -> None:
-    clock = FakeClock()
-
+async def test_the_longest_message_leaves_room_for_the_mark(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("x" * 5000))
 
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "sendmessage", times=2)
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await bot.answers(server.says(ANA, "oi"))
     texts = server.chats[7].screen()
     assert "".join(text for text in texts if text.startswith("↻")).count("x") + texts[-1].count("x") >= 5000
     assert max(map(len, texts)) == 4096
@@ -226,11 +212,10 @@ async def test_what_is_taken_up_after_a_crash_is_marked_once_be_it_written_or_ed
             assert server.chats[7].screen() == ["↻ é abc123", "e mais nada"]
 
 
-async def test_what_the_core_says_of_the_interruption_is_not_marked_twice() -> None:
+async def test_what_the_core_says_of_the_interruption_is_not_marked_twice(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage(f"{AGAIN[Locale.PT]}\né abc123"))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, script, owed=[owed(clock)]) as bot:
@@ -238,12 +223,11 @@ async def test_what_the_core_says_of_the_interruption_is_not_marked_twice() -> N
             assert server.chats[7].screen() == [f"{AGAIN[Locale.PT]}\né abc123"]
 
 
-async def test_after_a_restart_an_answer_takes_the_place_of_what_was_begun_and_needs_no_mark() -> None:
+async def test_after_a_restart_an_answer_takes_the_place_of_what_was_begun_and_needs_no_mark(clock: FakeClock) -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await tell(view, words("é abc123"))
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, slowly(clock, "um dois três", 3.0), STOPS_AT_ONCE) as bot:
@@ -259,11 +243,10 @@ async def test_after_a_restart_an_answer_takes_the_place_of_what_was_begun_and_n
     assert (answer.text, answer.labels, str(answer.id)) == ("é abc123", [], begun[0])
 
 
-async def test_what_is_too_old_to_be_deleted_loses_its_words_and_buttons() -> None:
+async def test_what_is_too_old_to_be_deleted_loses_its_words_and_buttons(clock: FakeClock) -> None:
     async def silence(_: Incoming, __: View) -> None:
         """Say nothing."""
 
-    clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.chat(7).posts[5] = Post(5, BOT_ID, "um pedaço", [], at_s=0.0, buttons=[[{"text": "Parar"}]])
         await clock.advance(72 * 3600.0)
@@ -273,8 +256,7 @@ async def test_what_is_too_old_to_be_deleted_loses_its_words_and_buttons() -> No
     assert (left.text, left.labels) == ("…", [])
 
 
-async def test_a_begun_answer_that_somebody_deleted_meanwhile_is_written_anew() -> None:
-    clock = FakeClock()
+async def test_a_begun_answer_that_somebody_deleted_meanwhile_is_written_anew(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, echo, owed=[owed(clock)], posted=["5"]) as bot:
@@ -282,8 +264,7 @@ async def test_a_begun_answer_that_somebody_deleted_meanwhile_is_written_anew() 
             assert server.chats[7].screen() == ["Você disse: oi"]
 
 
-async def test_what_waited_and_was_never_begun_is_answered_without_a_mark() -> None:
-    clock = FakeClock()
+async def test_what_waited_and_was_never_begun_is_answered_without_a_mark(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, echo, owed=[owed(clock)], posted=[]) as bot:

@@ -49,8 +49,7 @@ async def pushed_to(
         yield bot, url, session
 
 
-async def test_a_pushed_update_is_taken_before_telegram_is_told_so_and_answered() -> None:
-    clock = FakeClock()
+async def test_a_pushed_update_is_taken_before_telegram_is_told_so_and_answered(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, pushed_to(server, clock) as (bot, url, session):
         assert server.webhook is not None
         assert server.webhook["url"] == url
@@ -90,8 +89,7 @@ async def test_it_listens_at_the_host_and_the_port_that_are_set_behind_a_proxy_t
 
 
 @pytest.mark.parametrize("secret", [None, "", "wrong", "ünïcode"])
-async def test_who_does_not_know_the_secret_is_not_listened_to(secret: str | None) -> None:
-    clock = FakeClock()
+async def test_who_does_not_know_the_secret_is_not_listened_to(clock: FakeClock, secret: str | None) -> None:
     async with TelegramServer(clock) as server, pushed_to(server, clock) as (bot, url, session):
         server.says(ANA, "sou eu mesmo")
         headers = {} if secret is None else {HEADER: secret}
@@ -100,8 +98,7 @@ async def test_who_does_not_know_the_secret_is_not_listened_to(secret: str | Non
         assert not bot.handler.received
 
 
-async def test_what_is_no_update_is_refused_or_left_out_and_the_next_one_is_taken() -> None:
-    clock = FakeClock()
+async def test_what_is_no_update_is_refused_or_left_out_and_the_next_one_is_taken(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, pushed_to(server, clock) as (bot, url, session):
         assert server.webhook is not None
         headers = {HEADER: server.webhook["secret_token"]}
@@ -115,12 +112,11 @@ async def test_what_is_no_update_is_refused_or_left_out_and_the_next_one_is_take
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
-async def test_a_certificate_of_our_own_is_served_and_shown_to_telegram(tmp_path: Path) -> None:
+async def test_a_certificate_of_our_own_is_served_and_shown_to_telegram(clock: FakeClock, tmp_path: Path) -> None:
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     asked = f"{OPENSSL} -keyout {key} -out {cert}"
     openssl = await asyncio.create_subprocess_exec("openssl", *asked.split(), stderr=asyncio.subprocess.DEVNULL)
     assert await openssl.wait() == 0
-    clock = FakeClock()
     async with TelegramServer(clock) as server, pushed_to(server, clock, cert=cert, key=key) as (bot, url, session):
         assert server.webhook is not None
         headers = {HEADER: server.webhook["secret_token"]}
@@ -163,8 +159,7 @@ async def test_a_webhook_that_telegram_refuses_stops_the_run_and_names_the_setti
                 await bot.task
 
 
-async def test_a_telegram_that_does_not_answer_is_told_later() -> None:
-    clock = FakeClock()
+async def test_a_telegram_that_does_not_answer_is_told_later(clock: FakeClock) -> None:
     outages = iter([Refused(502, "Bad Gateway")] * 2)
 
     def fault(method: str, _: object) -> None:
@@ -178,8 +173,7 @@ async def test_a_telegram_that_does_not_answer_is_told_later() -> None:
             assert clock.monotonic() == pytest.approx(3.0)
 
 
-async def test_a_port_in_use_stops_the_run_and_names_the_setting() -> None:
-    clock = FakeClock()
+async def test_a_port_in_use_stops_the_run_and_names_the_setting(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, pushed_to(server, clock) as (_, url, __):
         port = int(url.split(":")[2].split("/")[0])
         config = replace(TelegramConfig(TOKEN), webhook=Webhook(url, port=port))
@@ -192,8 +186,7 @@ async def test_a_port_in_use_stops_the_run_and_names_the_setting() -> None:
 @pytest.mark.parametrize(
     "body", ["[" * 50_000, '{"update_id": 5, "message": {"message_id": "x"}}', '{"message": 7}', "[]"]
 )
-async def test_a_body_of_any_shape_is_not_pushed_for_ever_and_ends_nothing(body: str) -> None:
-    clock = FakeClock()
+async def test_a_body_of_any_shape_is_not_pushed_for_ever_and_ends_nothing(clock: FakeClock, body: str) -> None:
     async with TelegramServer(clock) as server, pushed_to(server, clock) as (bot, url, session):
         assert server.webhook is not None
         headers = {HEADER: server.webhook["secret_token"]}

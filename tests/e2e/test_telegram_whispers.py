@@ -41,15 +41,13 @@ async def test_a_command_that_was_given_unseen_is_answered_unseen_and_so_is_a_bu
         await flow(server, clock, lambda: bot.handler.answered == 1)
         assert (group.screen(), group.heard(7)) == ([], ["/help"])
         [_, post] = group.whispers.values()
-        server.presses(ANA, "Próximas ›", chat_id=GROUP, post=post)
-        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await bot.answers(server.presses(ANA, "Próximas ›", chat_id=GROUP, post=post))
         assert (group.screen(), group.heard(7)) == ([], ["/help 2"])
     assert [call.code for call in server.calls if "ephemeral" in call.method] == [200]
     assert not bot.handler.failures
 
 
-async def test_the_same_number_given_to_another_command_is_another_message() -> None:
-    clock = FakeClock()
+async def test_the_same_number_given_to_another_command_is_another_message(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, page, config(server)) as bot:
         first = server.whispers(ANA, "/help", GROUP)
         await flow(server, clock, lambda: bot.handler.answered == 1)
@@ -59,9 +57,7 @@ async def test_the_same_number_given_to_another_command_is_another_message() -> 
         await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
-async def test_an_answer_that_is_too_late_for_a_whisper_is_not_said_aloud() -> None:
-    clock = FakeClock()
-
+async def test_an_answer_that_is_too_late_for_a_whisper_is_not_said_aloud(clock: FakeClock) -> None:
     async def late(incoming: Incoming, view: View) -> None:
         await clock.sleep(16.0)
         await page(incoming, view)
@@ -73,8 +69,7 @@ async def test_an_answer_that_is_too_late_for_a_whisper_is_not_said_aloud() -> N
     assert bot.handler.failures
 
 
-async def test_an_administrator_whispers_what_others_have_no_use_for_and_says_the_rest_aloud() -> None:
-    clock = FakeClock()
+async def test_an_administrator_whispers_what_others_have_no_use_for_and_says_the_rest_aloud(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, page, config(server)) as bot:
         group = server.chats[GROUP]
         group.administered = True
@@ -85,8 +80,7 @@ async def test_an_administrator_whispers_what_others_have_no_use_for_and_says_th
         assert group.screen() == ["ok: oi"]
 
 
-async def test_without_the_right_all_is_said_aloud_and_the_right_is_not_asked_for_each_time() -> None:
-    clock = FakeClock()
+async def test_without_the_right_all_is_said_aloud_and_the_right_is_not_asked_for_each_time(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, page, config(server)) as bot:
         for count in (1, 2):
             server.says(ANA, "/help", chat_id=GROUP)
@@ -100,8 +94,7 @@ async def test_without_the_right_all_is_said_aloud_and_the_right_is_not_asked_fo
     assert not [call for call in server.calls if call.code == 400]
 
 
-async def test_an_older_server_that_knows_no_whispers_is_asked_once() -> None:
-    clock = FakeClock()
+async def test_an_older_server_that_knows_no_whispers_is_asked_once(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, page, config(server)) as bot:
         server.knows_ephemeral, server.chats[GROUP].administered = False, True
         for count in (1, 2):
@@ -111,9 +104,7 @@ async def test_an_older_server_that_knows_no_whispers_is_asked_once() -> None:
     assert ["ephemeral_message_parameters" in call.params for call in server.done("sendmessage")] == [True, False]
 
 
-async def test_a_whisper_that_grows_beyond_what_an_edit_holds_is_written_anew() -> None:
-    clock = FakeClock()
-
+async def test_a_whisper_that_grows_beyond_what_an_edit_holds_is_written_anew(clock: FakeClock) -> None:
     async def growing(incoming: Incoming, view: View) -> None:
         await view.status("...")
         await view.show(OutgoingMessage("a" * 1500))
@@ -125,8 +116,7 @@ async def test_a_whisper_that_grows_beyond_what_an_edit_holds_is_written_anew() 
     assert not bot.handler.failures
 
 
-async def test_the_menu_of_groups_has_commands_that_nobody_else_sees() -> None:
-    clock = FakeClock()
+async def test_the_menu_of_groups_has_commands_that_nobody_else_sees(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock, page, replace(config(server))):
         await flow(server, clock, lambda: ("all_group_chats", "es") in server.commands)
     offered = {each["command"]: each.get("is_ephemeral", False) for each in server.commands["all_group_chats", "en"]}

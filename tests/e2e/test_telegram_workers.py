@@ -63,8 +63,7 @@ def polls(server: TelegramServer) -> list[int]:
     return [call.code for call in server.calls if call.method == "getupdates"]
 
 
-async def test_one_of_two_workers_asks_for_updates_and_both_write() -> None:
-    clock = FakeClock()
+async def test_one_of_two_workers_asks_for_updates_and_both_write(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, two(server, clock) as bot:
         server.says(ANA, "oi")
         await flow(server, clock, lambda: server.chats[7].screen() == ["Você disse: oi"])
@@ -121,8 +120,7 @@ async def test_a_poll_of_the_worker_before_that_is_still_open_is_waited_for_and_
         assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_a_worker_that_stops_acknowledges_what_it_took_and_hands_over() -> None:
-    clock = FakeClock()
+async def test_a_worker_that_stops_acknowledges_what_it_took_and_hands_over(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, two(server, clock) as bot:
         server.says(ANA, "um")
         await flow(server, clock, lambda: len(server.chats[7].screen()) == 1)
@@ -134,8 +132,7 @@ async def test_a_worker_that_stops_acknowledges_what_it_took_and_hands_over() ->
         assert 409 not in polls(server)
 
 
-async def test_an_update_that_cannot_be_stored_is_asked_for_again() -> None:
-    clock = FakeClock()
+async def test_an_update_that_cannot_be_stored_is_asked_for_again(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         failing(bot.handler, 3)
         server.says(ANA, "um")
@@ -146,8 +143,7 @@ async def test_an_update_that_cannot_be_stored_is_asked_for_again() -> None:
         assert 7.0 <= clock.monotonic() < 10.0  # 1 s, 2 s, 4 s
 
 
-async def test_workers_behind_a_load_balancer_share_one_secret_and_one_address() -> None:
-    clock = FakeClock()
+async def test_workers_behind_a_load_balancer_share_one_secret_and_one_address(clock: FakeClock) -> None:
     workers, kept = Workers(), SqlKept(RamDatabase())
     url = "https://bot.example.org/hook"
     ports = [free_port(), free_port()]
@@ -172,8 +168,7 @@ async def test_workers_behind_a_load_balancer_share_one_secret_and_one_address()
         assert not any(call.method == "getupdates" for call in server.calls)
 
 
-async def test_a_group_that_grew_up_before_another_worker_is_known_to_this_one() -> None:
-    clock = FakeClock()
+async def test_a_group_that_grew_up_before_another_worker_is_known_to_this_one(clock: FakeClock) -> None:
     group, grown = -55, -1001
     async with TelegramServer(clock) as server, two(server, clock) as bot:
         old = server.chat(group)

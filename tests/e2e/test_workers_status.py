@@ -11,18 +11,10 @@ from typing import Any
 import pytest
 
 from core.clock import SystemClock
-from tests.crash.test_telegram_kill import ANA, bot
-from tests.e2e.command import Elefante, Running
+from tests.e2e.command import Elefante
+from tests.e2e.run_kit import ANA, bot, link_of
 from tests.fakes.telegram_server import TelegramServer
 from tests.postgres import database_of
-
-
-async def link_of(process: Running) -> str:
-    """Return the code of the claim link that a start prints."""
-    assert process.stderr is not None
-    while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await process.stderr.readline()).decode())):
-        assert not process.stderr.at_eof()
-    return link[1]
 
 
 @pytest.mark.long

@@ -1,10 +1,11 @@
-"""A database with distinctive words in every column that is sealed, and the search for them in raw bytes."""
+"""A database with distinctive words in every column that is sealed, and the search for them in bytes, packed or not."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -13,12 +14,11 @@ import numpy as np
 
 from core.storage.database import Query
 from core.storage.files import owner_name, write_file
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import index_terms
 from core.storage.record import digest, to_blob
 from core.types import MemoryKind, UserKey
 
 PEOPLE: Final = (UserKey("telegram", "1"), UserKey("discord", "2"), UserKey("console", "ana"))
-LEXICON: Final = Lexicon()
 AT: Final = 1_700_000_000_000_000
 
 
@@ -59,7 +59,7 @@ def _memory(query: Query, of: tuple[int, int], person: int, number: int) -> None
     )
     vector = to_blob(np.frombuffer(hashlib.sha256(content.encode()).digest(), np.uint8).astype(np.float32))
     run("INSERT INTO vectors (phrase, space, vector) VALUES (?, ?, ?)", (phrase, space, vector))
-    for term in LEXICON.index_terms([content]):
+    for term in index_terms([content]):
         run("INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", (owner, term, memory))
     run(
         "INSERT INTO changes (owner, act, kind, at, key, before, after) VALUES (?, ?, 'edited', 1, ?, ?, NULL)",
@@ -125,3 +125,11 @@ def found(paths: Iterable[Path], *, word: bytes = b"canary") -> list[str]:
     """Return in which of the files, or below which of the folders, the word stands, in ASCII letters of any case."""
     files = [each for path in paths for each in ([path] if path.is_file() else sorted(path.rglob("*")))]
     return [str(path) for path in files if path.is_file() and word in path.read_bytes().lower()]
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a file, of a ZIP archive those of all its entries."""
+    if not zipfile.is_zipfile(path):
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return b"".join(archive.read(name) for name in archive.namelist())

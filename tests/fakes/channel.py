@@ -1,14 +1,19 @@
-"""A channel that keeps a log of all that a person would have seen."""
+"""A channel that keeps a log of all that a person would have seen, files included; a platform of such channels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
 
-from core.errors import ChannelError
+from adapters.running import content_of
+from core.errors import ChannelError, FileTooLarge
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.ports import Channel, Clock
-from core.types import Modal
+from core.ports import Channel, Channels, Clock
+from core.types import Incoming, Modal, UserKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +88,51 @@ class RecordingChannel(Channel):
     def statuses(self) -> list[str]:
         """Every status text that was ever shown, in order."""
         return [seen.shown.text for seen in self.log if seen.shown.modal is Modal.TEXT_FOR_REPLACE]
+
+
+async def handed_out(channel: Channel, handle: str, max_bytes: int) -> bytes:
+    """Return the bytes of a handle."""
+    into = BytesIO()
+    await channel.fetch(handle, max_bytes, into)
+    return into.getvalue()
+
+
+class OneChannel(Channels):
+    """Writes everything into one channel; `opened` are the messages that were asked for again."""
+
+    def __init__(self, channel: Channel, private: Callable[[UserKey], Channel] | None = None) -> None:
+        self._channel = channel
+        self._private = private
+        self.opened: list[Incoming] = []
+
+    def again(self, incoming: Incoming) -> Channel:
+        self.opened.append(incoming)
+        return self._channel
+
+    def private(self, user: UserKey, once: str = "") -> Channel:  # noqa: ARG002
+        return self._channel if self._private is None else self._private(user)
+
+
+@dataclass(slots=True)
+class FileChannel(RecordingChannel):
+    """`sent` are files by their handle; `handed` what was handed over: name, content, and where it lay."""
+
+    sent: dict[str, bytes] = field(default_factory=dict)
+    handed: list[tuple[str, bytes, Path]] = field(default_factory=list)
+    refuses_files: bool = False
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        if shown.files and self.refuses_files:
+            raise ChannelError("too large")
+        for file in shown.files:
+            raw = await asyncio.to_thread(content_of, file, 1 << 30)
+            self.handed.append((file.name, raw, file.path or Path()))
+        return await RecordingChannel.post(self, shown)
+
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        raw = self.sent.get(handle)
+        if raw is None:
+            raise ChannelError("gone")
+        if len(raw) > max_bytes:
+            raise FileTooLarge("too large")
+        into.write(raw)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import Json
+from tests.fakes.discord_world import Json, Refused
 
 ROW, BUTTON, MENU, FIELD, LABEL = 1, 2, 3, 4, 18
 MAX_ROWS, MAX_BUTTONS, MAX_OPTIONS, MAX_ID, MAX_TITLE, MAX_FIELD = 5, 5, 25, 100, 45, 4000

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_components import check_form, find, need
-from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_world import (
     APP_ID,
     BOT,
@@ -22,6 +21,7 @@ from tests.fakes.discord_world import (
     Json,
     Note,
     Person,
+    Refused,
     Role,
     member,
     role_json,

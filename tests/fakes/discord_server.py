@@ -22,8 +22,7 @@ from tests.fakes.discord_components import labels
 from tests.fakes.discord_gateway import Gateway
 from tests.fakes.discord_interactions import Interactions, check_commands
 from tests.fakes.discord_limits import Limits
-from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import APP_ID, BOT, EPHEMERAL, OWNER_ID, Json, Note, Person, World, member
+from tests.fakes.discord_world import APP_ID, BOT, EPHEMERAL, OWNER_ID, Json, Note, Person, Refused, World, member
 from tests.fakes.discord_writing import Writing
 
 TOKEN = "dGVzdA.test-token.x"

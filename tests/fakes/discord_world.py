@@ -1,4 +1,4 @@
-"""The people, channels and messages of the Discord test server."""
+"""The people, channels and messages of the Discord test server, and how it says no."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class Note:
     reactions: list[str] = field(default_factory=list)
     pinged: set[int] = field(default_factory=set)
     edited_at: str | None = None
+    rings: bool = True  # when it comes
 
     @property
     def text(self) -> str:
@@ -255,3 +256,13 @@ def member(roles: Sequence[int] = ()) -> Json:
         "mute": False,
         "flags": 0,
     }
+
+
+class Refused(Exception):
+    """The server says no: an HTTP status, a code of Discord's own, and words."""
+
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body: dict[str, Any] = {"code": code, "message": message}
+        self.headers: dict[str, str] = {}

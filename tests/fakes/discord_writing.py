@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_components import check_rows
-from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note, World
+from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note, Refused, World
 
 if TYPE_CHECKING:
     from tests.fakes.discord_server import DiscordServer
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 MAX_CHARS = 2000
 MAX_EMBED_CHARS = 4096
 MAX_FILE_BYTES = 10 * 1024 * 1024
+SILENT = 1 << 12  # discord.com/developers/docs/resources/message#message-object-message-flags
 NONCE_LIFE_S = 300.0
 
 
@@ -92,6 +92,7 @@ class Writing:
             reply_to = None
         note = Note(self._server.snowflake(), channel.id, BOT, reply_to=reply_to, nonce=key[1], more={"pings": False})
         apply(self._server, note, _as_allowed(channel, body))
+        note.rings = not note.flags & SILENT
         if reply_to is not None and body.get("allowed_mentions", {}).get("replied_user"):
             note.pinged.add(channel.notes[reply_to].by.id)
         channel.notes[note.id] = note

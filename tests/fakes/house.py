@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 from core.actions.action import Registry
+from core.answering.asker import Asker
 from core.answering.chatbot import ChatBot
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import FileService
@@ -18,12 +21,12 @@ from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import ChatBotParts, TurnLimits
 from core.answering.questions import QUIET_S, begins
-from core.answering.turn import Person, Services, Turn
+from core.answering.turn import Services, Turn
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import People
-from core.features.admin.machine import Machine
+from core.features.admin.machine import Doubt, Machine, ModelSwitch, Proof, Survey, Trouble, TroubleLog
 from core.features.admin.storage import Decisions
 from core.features.assembly import Features
 from core.features.broadcast.storage import Broadcasts
@@ -51,16 +54,98 @@ from core.storage.history import SqlHistory
 from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
-from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
+from core.stores import Backlog, HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.said import TimeWords
-from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
-from core.workers.port import Worker
+from core.types import (
+    ChatKey,
+    Incoming,
+    Learn,
+    Locale,
+    MemoryDraft,
+    MemoryItem,
+    MemoryKind,
+    Message,
+    MessageRole,
+    UserKey,
+)
+from core.workers.port import Colleague, Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.machine import machine
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
 from tests.fakes.ram import RamDatabase
+
+
+class NamedModels(ModelSwitch):
+    """Models by the names that a test gives them; any other name is refused as unknown."""
+
+    def __init__(self, models: Models, known: Mapping[str, ChatModel] | None = None) -> None:
+        self._models = models
+        self.known = dict(known or {})
+        self.without_price: list[str] = []
+        self.proofs: dict[str, Proof] = {}
+        self.proved: list[tuple[str, str]] = []
+        self._usual = {mode: getattr(models, mode).model for mode in MODES}
+        self._decided = dict.fromkeys(MODES, "")
+
+    def usual(self, mode: str) -> str:
+        return str(self._usual[mode].name)
+
+    def held(self, mode: str) -> str:
+        return self._decided[mode] or self.usual(mode)
+
+    def is_limited(self, mode: str) -> bool:
+        return self.held(mode).partition(":")[0] == "limited"
+
+    def names(self) -> Sequence[str]:
+        return list(self.known)
+
+    def unpriced(self) -> Sequence[str]:
+        return self.without_price
+
+    async def prove(self, mode: str, name: str) -> Proof:
+        self.proved.append((mode, name))
+        is_known = name in self.known or name == self.usual(mode)
+        return self.proofs.get(name) or (Proof() if is_known else Proof(Doubt.PROVIDER, name, "scripted"))
+
+    def put(self, mode: str, name: str) -> None:
+        place = getattr(self._models, mode)
+        assert isinstance(place, HotModel)
+        place.model = self.known.get(name, self._usual[mode])
+        self._decided[mode] = name if name in self.known else ""
+
+
+@dataclass
+class ToldTroubles(TroubleLog):
+    """Troubles as a test tells them, the newest first."""
+
+    troubles: list[Trouble] = field(default_factory=list)
+
+    def newest(self, limit: int) -> Sequence[Trouble]:
+        return self.troubles[:limit]
+
+    def errors_since(self, at: datetime) -> int:
+        return sum(trouble.count for trouble in self.troubles if trouble.level == "ERROR" and trouble.at >= at)
+
+
+async def _storage() -> tuple[str, int]:
+    return "SQLite 3.50", 5 * 1024 * 1024
+
+
+async def _owed() -> Mapping[str, Backlog]:
+    return {}
+
+
+async def _workers() -> Sequence[Colleague]:
+    return ()
+
+
+NOBODY = Survey(_storage, _owed, _workers)
+
+
+def machine(models: Models, survey: Survey | None = None) -> Machine:
+    return Machine(NamedModels(models), ToldTroubles(), "1.2.3", survey or NOBODY)
+
 
 T = TypeVar("T")
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
@@ -258,6 +343,24 @@ class House:
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
 
+    async def keep(self, content: str, *bindings: str, user: UserKey = ANA) -> MemoryItem:
+        """Put a memory into the store, found by its own words unless there are others."""
+        [item] = await self.memories.of(user).add([MemoryDraft(MemoryKind.TEXT, content, bindings or (content,))])
+        return item
+
+    async def contents(self, user: UserKey = ANA) -> list[str]:
+        """Return what is remembered."""
+        return sorted(item.content for item in await self.memories.of(user).page(limit=99))
+
+    async def say(self, *texts: str, user: UserKey = ANA, chat: str = "c", **more: Any) -> RecordingChannel:
+        """Say these one after the other to a bot that has just been started, and return what was shown."""
+        channel = self.channel()
+        async with self.chatbot() as bot:
+            for text in texts:
+                said = self.incoming(text, user=user, chat=chat, message_id=uuid.uuid4().hex)
+                await answered(bot, replace(said, **more), channel)
+        return channel
+
     def channel(self) -> RecordingChannel:
         return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
 
@@ -277,9 +380,9 @@ class House:
             self.clock,
             Confirmations(self.confirmations, self.clock),
             TimeWords(),
-            actions=tuple(action.info for action in self.registry.enabled),
+            actions=self.registry.enabled,
             files=self.reading,
         )
-        person = Person(Locale.EN, usual_zone=self.conversations.zone)
+        person = Asker(Locale.EN, usual_zone=self.conversations.zone)
         view = ToldView(channel, self.clock)
         return new_turn(asked, person, conversation, memory=self.memories.of(user), services=services, view=view)

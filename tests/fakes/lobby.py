@@ -15,8 +15,7 @@ from core.dialogue import Task
 from core.features.access.storage import Person
 from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import House, answered
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}

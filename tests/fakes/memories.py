@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from core.stores import Candidate, MemoryStore, Neighbours, SearchableMemoryStore, SearchRequest
-from core.types import MemoryDraft, MemoryItem, UserKey
+from core.stores import (
+    Candidate,
+    HistoryStore,
+    MemoryStore,
+    Neighbours,
+    PhraseStore,
+    Quoted,
+    SearchableMemoryStore,
+    SearchRequest,
+)
+from core.types import MemoryDraft, MemoryItem, Span, UserKey
 from tests.fakes.clock import START
 
 
@@ -39,3 +48,23 @@ async def search(
 async def ids_found(store: SearchableMemoryStore, owner: UserKey, query: str, **asked: Any) -> list[str]:
     """Return the ids of the memories that hold words of a query, the best first."""
     return [item.id for item in await search(store, owner, query, **asked)]
+
+
+async def quotes(
+    history: HistoryStore,
+    users: Sequence[UserKey],
+    query: str,
+    *,
+    limit: int,
+    room: str = "",
+    said: Span | None = None,
+    skip: Collection[int] = (),
+) -> Sequence[Quoted]:
+    """Return the past messages that one query finds."""
+    [found] = await history.search(users, [query], limit=limit, room=room, said=said, skip=skip)
+    return found
+
+
+async def embedded(store: PhraseStore, owner: UserKey, space: str) -> frozenset[int]:
+    """Return the ids of every phrase that is embedded in that space."""
+    return frozenset((await store.vectors(owner, space))[0])

@@ -13,8 +13,7 @@ from core.models import MODES, HotModel, Models
 from core.outgoing import OutgoingMessage
 from core.ports import MessageHandler
 from core.types import Incoming, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import ANA, House
 
 TURN_TOKENS = 30

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from core.memory.embedding import LANGUAGES
+from core.memory.embedding import background
 from core.memory.search import parts
 from core.ports import Embedder
 from core.providers.usem3 import DIMS, Usem3Embedder
@@ -26,8 +26,9 @@ class RecordedEmbedder(Embedder):
         """Return one that knows these phrases, queries and their parts, and what a normalizer is made of."""
 
         async def embed() -> RecordedEmbedder:
-            known = (text for language in LANGUAGES for text in language)
-            wanted = list(dict.fromkeys([*known, *phrases, *(t for query in queries for t in (query, *parts(query)))]))
+            wanted = list(
+                dict.fromkeys([*background(), *phrases, *(t for query in queries for t in (query, *parts(query)))])
+            )
             real = Usem3Embedder()
             try:
                 return cls(real.space, dict(zip(wanted, await real.embed(wanted), strict=True)))

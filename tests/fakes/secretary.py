@@ -19,14 +19,9 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from core.answering.chatbot import ChatBot
-from core.features.preferences.storage import PreferenceStore
-from core.features.reminders.storage import ReminderStore
 from core.limited import LimitedMind
 from core.outgoing import OutgoingMessage
 from core.ports import Embedder
-from core.storage.history import SqlHistory
-from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
-from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.text.unicode import fold
 from core.types import ConversationKey, Incoming
@@ -297,17 +292,10 @@ async def secretary(path: Path, locale: str, embedder: Embedder, mind: LimitedMi
         house = House(
             clock=clock,
             embedder=embedder,  # type: ignore[arg-type]  # the real one
-            store=SqlMemories(database),
-            history=SqlHistory(database),
-            inbox=SqlInbox(database),
-            preferences=PreferenceStore(database),
-            pending_inputs=SqlPendingInputs(database),
-            confirmations=SqlConfirmations(database),
-            reminders=ReminderStore(database),
+            database=database,
             zone=zone,
         )
-        for mode in (house.models.heavy, house.models.reasoning, house.models.chat, house.models.summary):
-            mode.model = mind  # type: ignore[attr-defined]  # a HotModel
+        house.answered_by(mind)
         stack.push_async_callback(house.memories.close)
         yield Secretary(house, await stack.enter_async_context(house.chatbot()), clock, locale)
 

@@ -23,8 +23,8 @@ from core.ports import ChatModel
 from core.providers.usem3 import Usem3Embedder
 from core.storage.files import FolderFiles
 from core.types import MemoryItem
+from tests.fakes.channel import FileChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, House, Script, answered
 from tests.fakes.made_files import pdf, photo
 from tests.fakes.model import HashEmbedder

@@ -10,16 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from core.answering.chatbot import ChatBot
-from core.features.links.storage import LinkCodes
-from core.features.preferences.storage import PreferenceStore
 from core.features.reminders.service import Limits
-from core.features.reminders.storage import ReminderStore
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import ChatModel
-from core.storage.history import SqlHistory
-from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
-from core.storage.kept import SqlKept
-from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
@@ -57,15 +50,7 @@ class Talk:
             embedder=self.embedder,
             off=self.off,
             reminder_limits=replace(Limits(), most=self.most_reminders),
-            store=SqlMemories(database),
-            history=SqlHistory(database),
-            inbox=SqlInbox(database),
-            preferences=PreferenceStore(database),
-            pending_inputs=SqlPendingInputs(database),
-            confirmations=SqlConfirmations(database),
-            reminders=ReminderStore(database),
-            links=LinkCodes(database),
-            kept=SqlKept(database),
+            database=database,
         )
         if self.mind is not None:
             self.house.answered_by(self.mind)

@@ -158,23 +158,23 @@ class People:
         self.push({"message": message})
         return message
 
-    def edits(self, message: Mapping[str, Any], text: str) -> None:
-        """A person changes what was sent."""
+    def edits(self, message: Mapping[str, Any], text: str) -> Json:
+        """A person changes what was sent. Returns the update."""
         new = dict(message) | {"text": text, "entities": special(text), "edit_date": self._now()}
         who, number = message["from"]["first_name"], message["message_id"]
         self.said.append((self._clock.monotonic(), message["chat"]["id"], who, number, f"(edited) {text}"))
-        self.push({"edited_message": new})
+        return self.push({"edited_message": new})
 
-    def presses(self, person: Person, button: str, *, chat_id: int | None = None, post: Post | None = None) -> None:
-        """A person presses a button of that label: below the bot's last message, unless another is named."""
+    def presses(self, person: Person, button: str, *, chat_id: int | None = None, post: Post | None = None) -> Json:
+        """A person presses a button of that label, below the bot's last message, unless another is named."""
         chat = self.chat(person.id if chat_id is None else chat_id)
         post = post or chat.ours()[-1]
         data = {one["text"]: one["callback_data"] for row in post.buttons for one in row}[button]
         self.said.append((self._clock.monotonic(), chat.id, person.first_name, post.id, f"[{button}]"))
-        self.forges(person, data, chat, post)
+        return self.forges(person, data, chat, post)
 
-    def forges(self, person: Person, data: str, chat: Chat, post: Post) -> None:
-        """A client sends a press with data of its own making."""
+    def forges(self, person: Person, data: str, chat: Chat, post: Post) -> Json:
+        """A client sends a press with data of its own making. Returns the update."""
         query = str(4_000_000_000 + self._next_query)
         self._next_query += 1
         now_s = self._clock.monotonic()
@@ -185,7 +185,7 @@ class People:
             message = {"chat": chat.json(), "message_id": post.id, "date": 0}
         else:
             message = self.shown(chat, post)
-        self.push({
+        return self.push({
             "callback_query": {
                 "id": query, "from": person.json(), "chat_instance": "1", "message": message, "data": data,
             }

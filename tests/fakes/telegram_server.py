@@ -16,9 +16,8 @@ from typing import Any, Self
 from aiohttp import web
 
 from core.ports import Clock
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import BOT, BOT_ID, Json, member
-from tests.fakes.telegram_wire import Call, Refused, menu
+from tests.fakes.telegram_wire import Call, Limits, Refused, menu
 from tests.fakes.telegram_writing import Upload, Writing
 
 TOKEN = "123456:test-token"

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.ports import Clock
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post
-from tests.fakes.telegram_wire import Refused, checked, checked_keyboard
+from tests.fakes.telegram_wire import Limits, Refused, checked, checked_keyboard
 
 MAX_UPLOAD_BYTES = 50_000_000
 MAX_DOWNLOAD_BYTES = 20_000_000

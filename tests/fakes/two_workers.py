@@ -199,5 +199,5 @@ async def two_workers(
         await stack.enter_async_context(office.tasks)
         first, second = office.bots
         for user, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)) if owned else ():
-            await first.app.features.access._people.put(Person(user, role, user.user.title(), office.clock.now()))
+            await first.app.features.access.people.put(Person(user, role, user.user.title(), office.clock.now()))
         yield first, second, office

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 from core.dialogue import Prompt, PromptContext, PromptTurn, Stop, StreamEvent, Task, Tool
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
-from core.providers.openai import OpenAIEndpoint
-from core.providers.openai_embedder import OpenAIEmbedder
+from core.providers.openai import OpenAIEmbedder, OpenAIEndpoint
 from core.providers.streamed import ModelOptions
 from core.types import JSONValue, Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server, responses_server

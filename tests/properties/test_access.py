@@ -240,19 +240,3 @@ def test_what_owners_take_back_is_exactly_as_it_was_before(setting: str, steps: 
         assert await real.values() == before
 
     asyncio.run(there_and_back())
-
-
-@settings(max_examples=examples(20), deadline=None)
-@given(let_in=st.sets(rooms), who=people, role=st.sampled_from(["", "denied", "blocked"]), mode=st.sampled_from(Mode))
-def test_a_rooms_permission_gives_nobody_anything_in_private(let_in: set[str], who: str, role: str, mode: Mode) -> None:
-    async def ask() -> list[str]:
-        real = Bot(mode.value)
-        await real.house.people.put(Person(UserKey("test", "zoe"), Role.OWNER, "zoe", START))
-        async with real.bot:
-            for room in let_in:
-                await real.say("zoe", room, "/admin allow here", False)
-            if role:
-                await real.say("zoe", IN_PRIVATE, f"/admin {'deny' if role == 'denied' else 'block'} {who}", False)
-            return await real.say(who, IN_PRIVATE, "hello", False)
-
-    assert (asyncio.run(ask()) == ["Hello"]) is (mode is Mode.OPEN and role != "blocked")

@@ -32,8 +32,8 @@ from core.storage.inbox import SqlPendingInputs
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryItem, UserKey
+from tests.fakes.channel import FileChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 from tests.profile import examples
 

@@ -76,11 +76,6 @@ def fed(text: str, sizes: list[int], max_chars: int, measure: Measure) -> list[P
     return [*parts, splitter.open]
 
 
-@given(texts, limits, measures)
-def test_the_sources_of_the_parts_joined_are_the_text(text: str, max_chars: int, measure: Measure) -> None:
-    assert "".join(part.source for part in split(text, max_chars, measure)) == text
-
-
 @given(texts, limits, measures, st.lists(st.integers(0, 90)))
 def test_a_growing_text_loses_nothing_and_never_passes_the_limit(
     text: str, max_chars: int, measure: Measure, sizes: list[int]
@@ -88,11 +83,6 @@ def test_a_growing_text_loses_nothing_and_never_passes_the_limit(
     parts = fed(text, sizes, max_chars, measure)
     assert "".join(part.source for part in parts) == text
     assert all(measure(part.text) <= max_chars for part in parts)
-
-
-@given(texts, limits, measures)
-def test_no_part_measures_more_than_the_limit(text: str, max_chars: int, measure: Measure) -> None:
-    assert all(measure(part.text) <= max_chars for part in split(text, max_chars, measure))
 
 
 @given(texts, limits, measures)

@@ -8,12 +8,11 @@ from itertools import accumulate
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from adapters.telegram.markup import draw, render, style
+from adapters.telegram.markup import draw, render
 from core.outgoing import OutgoingMessage
 from core.text.markdown import without_tables
 from tests.fakes.telegram_people import units
 
-STYLE = style()
 WORD = re.compile("w[a-j]{2}x")
 FENCE_INFO = re.compile(r"(`{3,}|~{3,})[^\n]*\w")  # a fence's language is no text
 
@@ -29,13 +28,13 @@ documents = st.lists(st.one_of(words, words, marks), max_size=25).map("".join)
 @given(documents)
 def test_every_word_of_the_source_is_seen_in_its_order(document: str) -> None:
     assume(not FENCE_INFO.search(document))
-    # Of a table that is a block a row, the head's words are there again for each row (`tests/unit/test_tables.py`).
-    assert WORD.findall(render(document, STYLE).text) == WORD.findall(without_tables(document))
+    # Of a table that is a block a row, the head's words are there again for each row (`tests/unit/test_markdown.py`).
+    assert WORD.findall(render(document).text) == WORD.findall(without_tables(document))
 
 
 @given(st.one_of(documents, st.text()))
 def test_every_entity_begins_and_ends_between_characters_of_the_text(document: str) -> None:
-    rendered = draw(OutgoingMessage(document), render(document, STYLE))
+    rendered = draw(OutgoingMessage(document), render(document))
     ends = {0, *accumulate(units(char) for char in rendered.text)}
     assert rendered.text
     for entity in rendered.entities:
@@ -45,5 +44,6 @@ def test_every_entity_begins_and_ends_between_characters_of_the_text(document: s
 
 @given(documents, st.integers(0, 200))
 def test_a_text_measures_the_same_however_it_came(document: str, cut: int) -> None:
-    render(document[:cut], STYLE)  # a half-written text leaves no trace
-    assert render(document, STYLE).size == render(document, style()).size
+    size = render(document).size
+    render(document[:cut])  # a half-written text leaves no trace
+    assert render(document).size == size

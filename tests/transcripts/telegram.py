@@ -17,9 +17,9 @@ from tests.fakes import model
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import USUAL, Script, echo, slowly
 from tests.fakes.house import House
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Limits
 from tests.transcripts import telegram_house
 from tests.transcripts.telegram_seen import seen
 from tests.transcripts.transcript import Line, Scenario

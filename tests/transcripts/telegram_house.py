@@ -16,9 +16,9 @@ from core.types import Preferences, Role, UserKey
 from tests.e2e.telegram_kit import flow, idle, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
-from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, Post
 from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Limits
 from tests.transcripts.together import ASKED, dinner
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")

@@ -11,7 +11,7 @@ from core.features.access.rules import Mode
 from core.features.access.storage import Person
 from core.features.admin.storage import ALLOWED, ON, Decision, DecisionKind
 from core.types import ChatKey, Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 
@@ -43,12 +43,6 @@ async def test_a_stranger_gets_one_polite_line_a_day_and_no_word_of_theirs_is_ke
     assert await say(house, "hello?", message_id="3") == [PRIVATE_LINE]
     assert not house.model.prompts
     assert not await house.inbox.owed("test")
-
-
-async def test_what_was_not_meant_for_the_bot_is_ignored() -> None:
-    house = closed()
-    await house.people.put(Person(ANA, Role.OWNER, "Ana", house.clock.now()))
-    assert await say(house, "hi all", private=False, addressed=False) == []
 
 
 async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
@@ -115,15 +109,6 @@ async def test_anything_else_claims_nothing(text: str) -> None:
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
         await (await bot.receive(house.incoming(text.format(code=code)), house.channel()))
-    assert list(await house.people.all()) == []
-
-
-async def test_a_code_is_of_no_use_in_a_room() -> None:
-    house = closed()
-    access = house.access()
-    code = await access.claim_code("test")
-    async with house.chatbot(access) as bot:
-        await (await bot.receive(replace(house.incoming(f"/start {code}"), private=False), house.channel()))
     assert list(await house.people.all()) == []
 
 

@@ -11,7 +11,6 @@ import pytest
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone
 from core.features.access.storage import DENIED, People
-from core.features.admin.people import MODES
 from core.features.admin.storage import ALLOWED, ON, Decision, DecisionKind, Decisions
 from core.features.preferences.storage import PreferenceStore
 from core.storage.database import Database
@@ -68,14 +67,6 @@ async def test_a_line_that_cannot_be_said_is_no_failure(caplog: pytest.LogCaptur
         await (await lobby.bot.receive(lobby.house.incoming("hi", user=CARO), channel))
         assert channel.texts == []
     assert "not delivered" in caplog.messages
-
-
-async def test_who_is_not_answered_is_told_nothing_of_pictures_either() -> None:
-    async with Lobby() as lobby:
-        await lobby.give(ANA, Role.OWNER)
-        assert await lobby.say("", CARO, attachments=(PHOTO,)) == [PRIVATE_LINE]
-        assert await lobby.say("", CARO, attachments=(PHOTO,)) == []
-        assert await lobby.say("", CARO, room="r") == []
 
 
 @pytest.mark.parametrize("text", ["hello", "", "delete everything", "stop:/stop", "admin allow test:caro"])
@@ -169,7 +160,3 @@ async def test_what_is_answered_does_store_rows_so_that_the_counting_counts(data
         assert await lobby.say("hello there", ANA) == ["Hello"]
         after = await rows(database)
         assert {name for name in after if after[name] > before[name]} >= {"inbox", "messages", "threads"}
-
-
-def test_every_mode_is_explained() -> None:
-    assert all(len(text) == 3 for text in MODES.values())

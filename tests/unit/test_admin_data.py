@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from bot.archive import unpack
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
@@ -21,9 +19,9 @@ from core.features.access.storage import Person
 from core.features.privacy.forget import FORGET
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
+from tests.fakes.canaries import content
+from tests.fakes.channel import FileChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_channel import FileChannel
-from tests.fakes.packed import content
 
 OWNER, ADMIN, ANA = (UserKey("telegram", f"{n}110123456789") for n in (1, 2, 3))
 
@@ -47,7 +45,7 @@ class Office:
 async def office_in(folder: Path) -> AsyncIterator[Office]:
     async with build(Settings(data_dir=folder)) as app, open_chatbot(app) as bot:
         for user, role in ((OWNER, Role.OWNER), (ADMIN, Role.ADMIN), (ANA, Role.MEMBER)):
-            await app.features.access._people.put(Person(user, role, "", app.clock.now()))
+            await app.features.access.people.put(Person(user, role, "", app.clock.now()))
         office = Office(app, bot)
         await office.told("/remember the zqwifi password is zqabc123", ANA)
         yield office
@@ -100,26 +98,10 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
         asked = await office.say(f"/admin forget {ANA}")
         assert asked.texts[-1].endswith("\nOnly the account's id stays, with its role here: blocked.")
         await office.told(asked.screen[-1].choices[0].command)
-        person = await office.app.features.access.person(ANA)
+        person = await office.app.features.access.people.find(ANA)
         assert person is not None
         assert (person.role, person.name) == (Role.BLOCKED, "")
         assert (await office.say("let me in", ANA)).screen == []
-
-
-async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
-    async with office_in(tmp_path) as office:
-        for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
-            channel = await office.say(f"/admin {verb}", ADMIN)
-            assert channel.texts[-1] == "Only this bot's owner can do that."
-            assert not channel.handed
-        assert holding(tmp_path, "zqabc123")
-        assert not (tmp_path / "backups").exists()
-
-
-@pytest.mark.parametrize("verb", ["export", "forget"])
-async def test_it_has_to_be_said_who(tmp_path: Path, verb: str) -> None:
-    async with office_in(tmp_path) as office:
-        assert f"Write: `/admin {verb} PERSON`" in await office.told(f"/admin {verb}")
 
 
 async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from core.features.access.storage import Person
 from core.features.ledger.calls import SpendingScope
 from core.features.quotas.limits import QUOTA, Defaults, read
 from core.types import Role, UserKey
-from tests.fakes.house import ANA, BIA, House
-from tests.fakes.machine import NamedModels
+from tests.fakes.house import ANA, BIA, House, NamedModels
 from tests.fakes.metered import NO_PRICES, MeteredHouse
 
 CARO = UserKey("test", "caro")

@@ -71,6 +71,13 @@ async def test_what_i_have_tomorrow_names_the_daily_pill_though_it_is_due_today_
     )
 
 
+async def test_a_memory_with_several_times_tells_each_in_its_own_words_on_its_day(ana: Talk) -> None:
+    await ana.keep("calculus exam tomorrow 8am room 12-305 and the physics one on monday at 10am, lab at 2pm")
+    said = await shown(ana, "thanks! what do I have in march? bye")
+    assert "tomorrow\n• 8:00 AM calculus exam tomorrow 8am room 12-305" in said
+    assert "Monday, March 16**\n• 10:00 AM the physics one on monday at 10am\n• 2:00 PM lab at 2pm" in said
+
+
 async def test_each_hour_of_a_day_is_told_and_many_as_the_first_with_their_rule(ana: Talk) -> None:
     await remind(ana, "take the drops", "FREQ=DAILY;BYHOUR=8,14,20;BYMINUTE=0", 15, 8)
     await remind(ana, "drink water", "FREQ=HOURLY;INTERVAL=2", 15, 7)

@@ -24,8 +24,7 @@ from core.delivery.notifier import Notifier
 from core.errors import ChannelDown, ChannelForbidden, Damaged, DiskFull, StorageDown, StorageError
 from core.stores import KeptStore
 from core.types import Locale, Localized, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA
 from tests.fakes.lobby import Lobby

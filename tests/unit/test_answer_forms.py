@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.actions.memory_delete import Ids
-from core.actions.memory_drafts import DraftAnswer
+from core.actions.memory_drafts import DraftAnswer, MemoryIds
 from core.actions.memory_save import Drafts
 from core.actions.memory_search import Queries
 from core.actions.memory_update import Changes, MemoryPatch
@@ -89,7 +88,7 @@ async def test_a_change_is_the_id_with_its_new_content_or_the_memory_ready_to_be
     ['[ "a1", "b2" ]', '{"ids": ["a1", "b2"]}', '[{"_id": "a1"}, {"id": "b2"}]', '{"ids": ["a1", {"_id": "b2"}]}'],
 )
 async def test_what_to_delete_is_a_list_of_ids(answer: str) -> None:
-    assert await read(Ids, answer) == Ids(["a1", "b2"])
+    assert await read(MemoryIds, answer) == MemoryIds(["a1", "b2"])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ async def test_what_to_delete_is_a_list_of_ids(answer: str) -> None:
         (Drafts, '{"items": "x"}'),
         (Drafts, '{"type": "number", "content": "1", "bindings": ["x"]}'),
         (Changes, '{"content": "x"}'),
-        (Ids, '[{"name": "a1"}]'),
+        (MemoryIds, '[{"name": "a1"}]'),
         (Queries, '{"query": "x"}'),
         (Drafts, "[" * 9000 + "]" * 9000),
     ],

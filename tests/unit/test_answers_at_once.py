@@ -107,12 +107,6 @@ async def test_people_of_one_room_are_answered_side_by_side_and_each_in_order() 
         assert await full.answer("a1") == ["a1", "b1", "c1", "d1", "a2"]
 
 
-async def test_five_messages_of_one_person_do_not_hold_up_the_one_of_another() -> None:
-    async with room(at_once=1) as full:
-        await full.say("a1", "a2", "a3", "a4", "a5", "b1")
-        assert await full.answer("a1") == ["a1", "b1"]
-
-
 async def test_stop_ends_the_answer_of_whoever_says_it_and_of_nobody_else() -> None:
     async with room(at_once=2) as full:
         await full.say("a1", "b1")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,8 @@ from core.storage.kept import SqlKept
 from core.storage.record import program_version
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
+from tests.fakes.canaries import content
 from tests.fakes.clock import START
-from tests.fakes.packed import content
 
 ENV = """\
 TELEGRAM_TOKEN=123:secret_telegram_DEF-9
@@ -100,8 +102,12 @@ async def test_what_is_broken_foreign_or_too_new_is_refused(
     (tmp_path / "broken.zip").write_bytes(raw)
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
         other.writestr("letter.txt", "hello")
-    for name in ("broken.zip", "other.zip"):
-        with pytest.raises(Damaged):
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other_database:
+        other_database.execute("CREATE TABLE letters (text TEXT)")
+    (tmp_path / "text").write_text("hello" * 999)
+    refused = {"broken.zip": "broken", "other.zip": "no backup", "other.db": "another program's", "text": "no backup"}
+    for name, why in refused.items():
+        with pytest.raises(Damaged, match=why):
             unpack(tmp_path / name, tmp_path / f"{name}.scratch")
     with pytest.raises(StorageError, match="there is no file"):
         unpack(tmp_path / "nowhere.zip", tmp_path / "scratch.db")

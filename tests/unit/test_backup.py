@@ -12,8 +12,7 @@ import pytest
 
 from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
-from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage import sqlite_backup as backup
+from core.errors import Damaged, StorageError
 from core.storage.database import Database
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -133,24 +132,6 @@ async def test_a_backup_is_put_back_where_there_is_nothing_and_in_place_of_what_
     assert await restore_database(copy, path, aside)
     assert await contents(path) == {"first"}
     assert aside.read_bytes().startswith(b"no database")
-
-
-async def test_what_is_no_backup_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other, ours = tmp_path / "other.db", tmp_path / "elefante.db"
-    with sqlite3.connect(other) as connection:
-        connection.execute("CREATE TABLE letters (text TEXT)")
-    connection.close()
-    await filled(ours, "x")
-    with pytest.raises(Damaged, match="another program's database"):
-        await verify(other)
-    with pytest.raises(StorageError, match="no file"):
-        await verify(tmp_path / "nowhere.db")
-    (tmp_path / "text").write_text("hello" * 999)
-    with pytest.raises(Damaged):
-        await restore_database(tmp_path / "text", ours, tmp_path / "aside.db")
-    monkeypatch.setattr(backup, "MIGRATIONS", ())
-    with pytest.raises(SchemaTooNew):
-        await verify(ours)
 
 
 async def test_a_database_in_which_a_row_points_nowhere_is_not_sound(tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from core.workers.port import Worker
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
 
 OWNER = UserKey("telegram", "0")
@@ -284,10 +283,3 @@ async def test_what_nobody_foresaw_is_logged_and_loses_nobody(town: Town, caplog
             await town.pass_(5)
     assert [record.levelno for record in caplog.records if record.message == "broadcast broke"] == [logging.ERROR]
     assert await town.store.tally(number) == ReceiptCount(told=1, waiting=4)
-
-
-async def test_where_there_is_nothing_to_tell_nothing_is_done(town: Town) -> None:
-    await town.store.draft(OWNER, Locale.PT, TEXT, START)
-    async with town.working():
-        await town.pass_(2)
-    assert town.told() == {}

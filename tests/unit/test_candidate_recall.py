@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.answering.candidates import MAX_CANDIDATES, Prefetch
+from core.answering.search import MAX_CANDIDATES, Prefetch
 from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
@@ -41,8 +41,7 @@ def embedder() -> RecordedEmbedder:
 
 async def _saved(memory: UserMemory, person: dict[str, Any]) -> list[str]:
     ready = drafts(person)
-    vectors = await memory.embed([phrase for draft in ready for phrase in memory.phrases_of(draft)])
-    return [item.id for item in await memory.add(ready, vectors)]
+    return [item.id for item in await memory.add(ready)]
 
 
 async def _hits(memory: UserMemory, text: str) -> tuple[MemoryHit, ...]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answering.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
+from core.answering.search import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.answering.shown import Labelled
 from core.errors import StorageError
 from core.memory.embedding import Indexes
@@ -73,8 +73,7 @@ def ana(memories: Memories) -> UserMemory:
 
 
 async def save(memory: UserMemory, *drafts: MemoryDraft) -> list[MemoryItem]:
-    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return list(await memory.add(drafts, vectors))
+    return list(await memory.add(drafts))
 
 
 def contents(hits: Sequence[MemoryHit]) -> list[str]:
@@ -208,7 +207,7 @@ async def test_a_search_that_fails_finds_nothing(
 
     monkeypatch.setattr(UserMemory, "search", fail)
     assert await found(ana, QUESTION) == []
-    ours = [record.getMessage() for record in caplog.records if record.name == "core.answering.candidates"]
+    ours = [record.getMessage() for record in caplog.records if record.name == "core.answering.search"]
     assert ours == ["memories were not searched"]
 
 

@@ -11,7 +11,7 @@ from core.features.access.gate import MAX_AN_HOUR, Cards
 from core.features.access.storage import Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.types import Locale, Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA
 from tests.fakes.lobby import Lobby
@@ -94,17 +94,6 @@ async def test_a_card_speaks_the_language_that_its_reader_chose() -> None:
         assert (await lobby.house.preferences.of(ANA)).language == Locale.ES
 
 
-async def test_a_stranger_is_asked_about_once_a_day() -> None:
-    async with Lobby() as lobby:
-        await owned(lobby)
-        for _ in range(3):
-            await lobby.say("hi", CARO)
-        assert len(lobby.seen(ANA)) == 1
-        await wait(lobby, DAY_S)
-        assert await lobby.say("hi", CARO) == [PRIVATE_LINE]
-        assert len(lobby.seen(ANA)) == 2
-
-
 async def test_who_is_allowed_is_told_so_and_answered_and_the_card_tells_who_decided() -> None:
     async with Lobby() as lobby:
         await owned(lobby)
@@ -144,16 +133,6 @@ async def test_who_is_denied_is_told_nothing_more_and_asked_about_no_more_for_th
         assert len(lobby.seen(ANA)) == 2
 
 
-async def test_who_is_blocked_is_never_asked_about_again() -> None:
-    async with Lobby() as lobby:
-        await owned(lobby)
-        await lobby.say("hi", CARO)
-        await lobby.press(button(lobby, ANA, "Block"), ANA)
-        await wait(lobby, 400 * DAY_S)
-        assert await lobby.say("hi", CARO) == []
-        assert len(lobby.seen(ANA)) == 1
-
-
 @pytest.mark.parametrize(
     ("second", "told"),
     [
@@ -178,18 +157,6 @@ async def test_of_two_who_press_one_decides_and_the_other_is_told(second: str, t
         assert await lobby.press(theirs, DAN) == told
         assert len(await lobby.house.decisions.newest(9)) == 1
         assert len(lobby.seen(CARO)) == 1
-
-
-async def test_a_card_works_after_a_restart() -> None:
-    async with Lobby() as before:
-        await owned(before)
-        await before.say("hi", CARO)
-        allow = button(before, ANA, "Allow")
-    async with Lobby(before.house) as after:
-        assert "stranger → member" in "\n".join(
-            await after.say(allow.command, ANA, pressed=True, message_id="after the restart")
-        )
-        assert len(after.seen(CARO)) == 1
 
 
 async def test_a_button_gives_its_presser_no_right_that_they_lack() -> None:
@@ -223,14 +190,6 @@ async def test_about_whom_somebody_decided_before_the_card_was_written_nobody_is
         await cards.ask(CARO)
         assert lobby.seen(ANA) == []
         await cards.ask(DAN)
-        assert lobby.seen(ANA) == []
-
-
-async def test_what_a_stranger_writes_waits_for_nobody() -> None:
-    async with Lobby() as lobby:
-        await owned(lobby)
-        await lobby.say("/admin allow caro", ANA)
-        await lobby.say("hi", CARO)
         assert lobby.seen(ANA) == []
 
 

@@ -27,9 +27,9 @@ class Counted(SqlMemories):
 
     builds = 0
 
-    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+    async def fresh(self, owner: UserKey, space: str, after: int, removed: int | None = None) -> Fresh:
         self.builds += after == 0
-        return await super().fresh(owner, space, after)
+        return await super().fresh(owner, space, after, removed)
 
 
 class Process:

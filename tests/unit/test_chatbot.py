@@ -27,7 +27,7 @@ from core.outgoing import OutgoingMessage
 from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.types import Incoming, Modal
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House, Script, answered
 from tests.fakes.model import Answer, ScriptedModel
@@ -38,21 +38,13 @@ PHOTO = Attachment(AttachmentKind.PHOTO)
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
 
-async def test_a_message_is_answered_and_closed() -> None:
-    house = House(FINISH)
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), channel))
-    assert channel.texts == ["Hello"]
-    assert not await house.inbox.owed("test")
-
-
-async def test_a_repeat_is_not_answered_again() -> None:
+async def test_a_message_is_answered_and_closed_and_a_repeat_is_not_answered_again() -> None:
     house = House(FINISH)
     channel = house.channel()
     async with house.chatbot() as bot:
         for _ in range(2):
             await (await bot.receive(house.incoming("hi"), channel))
+            assert not await house.inbox.owed("test")
     assert channel.texts == ["Hello"]
 
 
@@ -66,20 +58,9 @@ async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
             return await super().accept(incoming)
 
     house.inbox = Watched(house.database)
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), house.channel()))
+    await house.say("hi")
     assert owed_then == [0]
     assert house.model.prompts
-
-
-async def test_what_was_owed_is_answered_after_a_restart() -> None:
-    house = House(FINISH)
-    await house.inbox.accept(house.incoming("hi"))
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await bot.resume("test", OneChannel(channel))
-    assert channel.texts == ["Hello"]
-    assert not await house.inbox.owed("test")
 
 
 async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with_a_mark() -> None:
@@ -99,25 +80,6 @@ async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with
     assert before.texts == ["Hello"]
     assert after.texts == ["↻ I was interrupted here; continuing.\n\nHello"]
     assert len(house.model.prompts) == asked
-
-
-async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() -> None:
-    draft = '{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'
-    house = House({Task.DECIDE: ["MemorySave", KeyRejected("x"), "Finish"], Task.SAVE_DRAFTS: [draft]})
-
-    class Unclosed(SqlInbox):
-        async def close(self, incoming: Incoming) -> None:
-            """The process dies before this is on disk."""
-
-    house.inbox = Unclosed(house.database)
-    after = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("remember 123"), house.channel()))
-    async with house.chatbot() as bot:
-        await bot.resume("test", OneChannel(after))
-    assert after.texts == ["↻ I was interrupted here; continuing.\n\nSaved: “123”\n\nok"]
-    assert await house.memories.of(ANA).count() == 1
-    assert "Saved: “123”" in [m.text for m in house.model.prompts[-1].context.history]
 
 
 async def test_a_cancelled_answer_is_still_owed() -> None:
@@ -146,9 +108,7 @@ async def test_a_cancelled_answer_is_still_owed() -> None:
 )
 async def test_a_failing_model_is_told_in_the_persons_language(failure: BotError, text: str) -> None:
     house = House({Task.DECIDE: [failure]})  # type: ignore[list-item]
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there, how are you?"), channel))
+    channel = await house.say("hello there, how are you?")
     (shown,) = channel.screen
     assert text in shown.text
     assert shown.modal is Modal.TEXT
@@ -160,9 +120,7 @@ async def test_even_a_bug_is_told_and_never_shows_its_insides() -> None:
         raise RuntimeError("secret insides")
 
     house = House({Task.DECIDE: bug})
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), channel))
+    channel = await house.say("hello there")
     assert channel.texts == ["Something went wrong on my side. Nothing was lost; could you try again?"]
 
 
@@ -174,9 +132,7 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
             raise StorageError("disk full")
 
     house.inbox = Full(house.database)
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), channel))
+    channel = await house.say("hello there")
     assert "cannot read or save" in channel.texts[0]
     assert not house.model.prompts
 
@@ -188,9 +144,7 @@ async def test_a_check_that_cannot_read_is_told_and_never_raised() -> None:
         raise StorageError("disk gone")
 
     house.people.known = unreadable  # type: ignore[method-assign,assignment]
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), channel))
+    channel = await house.say("hello there")
     assert "cannot read or save" in channel.texts[0]
     assert not house.model.prompts
 
@@ -209,9 +163,7 @@ async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
 @pytest.mark.parametrize("text", ["", "  \n ", "\x00\x07", "\u200b\ufeff"[1:]])
 async def test_input_that_holds_nothing_is_answered_and_not_thought_about(text: str) -> None:
     house = House(FINISH)
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text), channel))
+    channel = await house.say(text)
     assert channel.texts == ["Hi! Write what you need in that same message, or see /help."]
     assert not house.model.prompts
 
@@ -242,25 +194,21 @@ async def test_the_minimum_length_is_a_setting() -> None:
 
 async def test_a_megabyte_is_refused_with_the_limit() -> None:
     house = House(FINISH)
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("a" * 1_000_000), channel))
+    channel = await house.say("a" * 1_000_000)
     assert "32000 characters" in channel.texts[0]
     assert not house.model.prompts
 
 
 async def test_lone_surrogates_and_controls_reach_no_model() -> None:
     house = House(FINISH)
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi \ud800\x00\x1b[31m"), house.channel()))
+    await house.say("hi \ud800\x00\x1b[31m")
     assert house.model.prompts[0].context.message == "hi \ufffd[31m"
 
 
 @pytest.mark.spec("D4")
 async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
     house = House(FINISH)
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), house.channel()))
+    await house.say("hi")
     (thread,) = await house.history.threads(ANA)
     states = await house.history.transitions(thread.id)
     assert [entered.state.value for entered in states] == ["pending", "validated", "invoked", "responded", "completed"]
@@ -271,9 +219,7 @@ async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
 @pytest.mark.spec("D2", "D4")
 async def test_a_turn_that_fails_ends_in_error_and_its_apology_is_an_interaction_with_its_category() -> None:
     house = House({Task.DECIDE: [ProviderDown("x")]})
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), channel))
+    channel = await house.say("hello there")
     (thread,) = await house.history.threads(ANA)
     *_, last = await house.history.transitions(thread.id)
     assert (last.state.value, last.error) == ("error", "ProviderDown")
@@ -308,8 +254,7 @@ async def test_every_answer_is_kept_with_the_time_it_took(script: Script, durati
     model = SlowModel(house.script)
     model.clock = clock
     house.models = replace(house.models, heavy=model, reasoning=model, chat=model)
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("remember that my password is 123456"), house.channel()))
+    await house.say("remember that my password is 123456")
     (thread,) = await house.history.threads(ANA)
     asked, *answers = await house.history.tail(thread.id, 9)
     assert asked.duration_s is None
@@ -320,8 +265,7 @@ async def test_every_answer_is_kept_with_the_time_it_took(script: Script, durati
 @pytest.mark.parametrize("log_content", [False, True])
 async def test_a_turn_leaves_one_line_for_audits(caplog: pytest.LogCaptureFixture, *, log_content: bool) -> None:
     house = House({Task.DECIDE: [ProviderDown("x")]}, log_content=log_content)
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("a secret question"), house.channel()))
+    await house.say("a secret question")
     (thread,) = await house.history.threads(ANA)
     (line,) = [vars(record) for record in caplog.records if record.getMessage() == "turn"]
     assert (line["thread_id"], line["status"], line["error"]) == (thread.id, "error", "ProviderDown")

@@ -21,11 +21,11 @@ async def test_the_code_is_the_same_in_the_next_process_and_gone_once_there_is_a
     for _ in range(2):
         async with build(load(None, data_dir=tmp_path)) as app:
             codes.append(await app.features.access.claim_code("telegram"))
-            await app.features.access._people.put(Person(UserKey("discord", "1"), Role.OWNER, "Ana", START))
+            await app.features.access.people.put(Person(UserKey("discord", "1"), Role.OWNER, "Ana", START))
     assert codes[0]
     assert codes == [codes[0]] * 2
     async with build(load(None, data_dir=tmp_path)) as app:
-        await app.features.access._people.put(ANA)
+        await app.features.access.people.put(ANA)
         assert await app.features.access.claim_code("telegram") is None
 
 

@@ -88,6 +88,11 @@ def test_what_a_message_is_taken_for_and_what_was_found_is_shown_with_the_eviden
     assert 0.5 < hit["chance"] <= 1
     assert found["means"] == ""
     assert found["messages"][0]["content"] == "what is the wifi password?"
+    assert {"chat-history", "modal", "role", "content"} == set(found["messages"][0])
+    assert [(step["action"], step["outcome"]) for step in found["steps"]] == [
+        ("MemorySearch", "done"),
+        ("Finish", "done"),
+    ]
     assert "abc123" in found["shown"][-1]["text"]
     shown = run("think", "what is the wifi password?")
     assert "› what is the wifi password?\n" in shown
@@ -166,7 +171,7 @@ async def test_of_postgresql_a_copy_has_all_of_the_person_and_nothing_there_is_c
         found = await memory.page(limit=9)
         assert sorted(item.content for item in found) == [f"the code of {user} is 4417" for user in (linked, BIA)]
         assert await dry.features.stores.memories.of(UserKey("telegram", "6")).count() == 0
-        assert len(await memory.search(["code"], await memory.embed_queries(["code"]))) == 2
+        assert len(await memory.search(["code"])) == 2
         await dry.features.get(Erasure).forget(BIA)
         assert await dry.features.stores.memories.of(BIA).count() == 0
     assert rows(url) == before

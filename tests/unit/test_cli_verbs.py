@@ -95,19 +95,25 @@ def talked(text: str) -> str:
 
 def test_commands_of_the_chat_are_given_for_a_person(elefante: Elefante, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANG", "en_US.UTF-8")
-    assert (
-        "Saved: “the wifi password is abc123”" in elefante("as", "me", "/remember the wifi password is abc123").stdout
-    )
+    saved = document(elefante("as", "me", "/remember the wifi password is abc123", "--json"))
+    [answer] = saved["answers"]
+    assert (saved["user"], "Saved: “the wifi password is abc123”" in answer["text"]) == ("console:ana", True)
+    [undo] = [each["command"] for each in answer["buttons"] if each["command"].startswith("/undo")]
     [answer] = document(elefante("as", "console:ana", "/memories wifi", "--json"))["answers"]
     assert "abc123" in answer["text"]
     [show, *_] = answer["buttons"]
     assert "abc123" in elefante("as", "me", show["command"]).stdout
     assert "abc123" not in elefante("as", "telegram:9", "/memories").stdout
+    elefante("as", "me", undo)
+    assert remembered() == 0
     assert "water the plants" in elefante("as", "me", "/remind water the plants every Friday at 18:00").stdout
     assert "water the plants" in elefante("as", "me", "/reminders").stdout
     assert "MemorySave" in elefante("as", "me", "/admin actions disable MemorySave").stdout
     assert "off: MemorySave" in elefante("as", "me", "/admin actions").stdout
     assert "MemorySave" not in elefante("as", "telegram:9", "/admin actions").stdout, "they are no owner"
+    code = elefante("as", "me", "/forget all").stdout.split("/forget all ")[1].split()[0]
+    assert "/forget" not in elefante("as", "me", f"/forget all {code}").stdout
+    assert "water the plants" not in elefante("as", "me", "/reminders").stdout
 
 
 @pytest.mark.parametrize(
@@ -116,6 +122,7 @@ def test_commands_of_the_chat_are_given_for_a_person(elefante: Elefante, monkeyp
         (("as", "ana", "/memories"), "write PLATFORM:ID"),
         (("as", "me", "hello"), "is no command"),
         (("users", "role", "telegram:1", "king"), "there is no role 'king'"),
+        (("users", "allow", "ana"), "write PLATFORM:ID"),
         (("usage", "--by", "colour"), "there is no 'colour'"),
     ],
 )
@@ -197,6 +204,11 @@ def test_people_are_let_in_raised_blocked_and_turned_away(elefante: Elefante) ->
     elefante("forget", "--user", "telegram:2", "--yes")
     assert "blocked  telegram:2\n" in elefante("users", "list").stdout, "who is forgotten stays out"
     assert elefante("users", "deny", "telegram:2").stdout == "telegram:2: blocked → -\n"
+    listed = document(elefante("users", "list", "--json"))["users"]
+    assert [(each["user"], each["role"]) for each in listed] == [("telegram:1", "owner")]
+    record = elefante("as", "me", "/admin changes").stdout
+    assert "`console:ana`" in record
+    assert "`telegram:1`" in record
 
 
 # --- the bot ---------------------------------------------------------------------------------------------------------
@@ -204,7 +216,9 @@ def test_people_are_let_in_raised_blocked_and_turned_away(elefante: Elefante) ->
 
 def test_a_message_is_thought_through_and_health_is_told(elefante: Elefante) -> None:
     assert document(elefante("think", "hello", "--json"))
-    assert document(elefante("check", "--json"))["ok"]
+    report = document(elefante("check", "--json"))
+    names = ["settings", "storage", "sealing", "files", "embedder", "index", "models", "extras"]
+    assert (report["ok"], [finding["name"] for finding in report["findings"]]) == (True, names)
     assert elefante("doctor").exit_code in {0, 1}
     assert elefante("chat", said="").exit_code == 0
 

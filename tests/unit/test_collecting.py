@@ -16,8 +16,7 @@ from core.answering.parts import TurnLimits
 from core.dialogue import Task
 from core.enclosures import MAX_ATTACHMENTS, Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.models import Cycle
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import BIA, House
 from tests.fakes.workers import Gated

@@ -5,30 +5,17 @@ from __future__ import annotations
 import pytest
 
 from core.types import MemoryDraft, MemoryKind, MessageRole, UserKey
-from tests.fakes.commands import COMMANDS
 from tests.fakes.house import ANA, House
 
 
 async def ask(house: House, *texts: str, user: UserKey = ANA) -> list[str]:
     """Send messages and return what stayed on the screen."""
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        for number, text in enumerate(texts):
-            await (await bot.receive(house.incoming(text, user=user, message_id=f"{user}{text}{number}"), channel))
-    return channel.texts
+    return (await house.say(*texts, user=user)).texts
 
 
 async def fill(house: House, count: int) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"thing {n}",)) for n in range(count)]
     await house.memories.of(ANA).add(drafts, {})
-
-
-@pytest.mark.spec("D5")
-async def test_help_lists_every_command_and_asks_no_model() -> None:
-    house = House()
-    (text,) = await ask(house, "/help all")
-    assert [name for name in COMMANDS if f"/{name}" not in text] == ["server"], "there is none in private"
-    assert not house.model.prompts
 
 
 @pytest.mark.spec("D6")

@@ -59,25 +59,6 @@ async def visits(at_once: int) -> AsyncIterator[Visits]:
     assert not visits.locks._rooms
 
 
-async def test_what_one_person_says_in_one_place_is_answered_in_order() -> None:
-    async with visits(at_once=8) as said:
-        for name in ("a1", "a2", "a3"):
-            await said.come(name)
-        assert said.begun() == ["a1"]
-        assert len(said.locks) == 3
-        await said.answered("a1")
-        assert said.begun() == ["a2"]
-
-
-async def test_people_in_one_room_are_answered_side_by_side_up_to_the_limit() -> None:
-    async with visits(at_once=2) as said:
-        for name in ("a1", "b1", "c1"):
-            await said.come(name)
-        assert said.begun() == ["a1", "b1"]
-        await said.answered("b1")
-        assert said.begun() == ["c1"]
-
-
 async def test_a_full_room_holds_up_no_other() -> None:
     async with visits(at_once=1) as said:
         await said.come("a1")

@@ -8,7 +8,7 @@ from core.actions.memory_search import MAX_HITS
 from core.answering.loop import THINKING
 from core.dialogue import Outcome, Prompt, Task
 from core.errors import ContextTooLong, EmptyReply, ProviderDown
-from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, Modal
+from core.types import Locale, MessageRole, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, BIA, House, ToldView
 
@@ -27,20 +27,12 @@ async def run(house: House, text: str, *, max_steps: int = 8, told: list[str] | 
     return channel
 
 
-async def keep(house: House, content: str, binding: str, *, owner: object = ANA) -> str:
-    """Put a memory into the store and return its id."""
-    assert owner in {ANA, BIA}
-    user = ANA if owner == ANA else BIA
-    draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
-    memory = house.memories.of(user)
-    (item,) = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
-    return item.id
-
-
-@pytest.mark.spec("T2", "T3", "T7")
-async def test_a_message_is_decided_on_and_answered() -> None:
+@pytest.mark.spec("T2", "T3", "T4", "T5", "T7")
+async def test_a_message_is_decided_on_and_answered_in_the_place_of_the_first_status() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello Ana"]})
     channel = await run(house, "hi")
+    assert (channel.log[0].shown.text, channel.log[0].shown.modal) == (THINKING[Locale.EN], Modal.TEXT_FOR_REPLACE)
+    assert len(channel.screen) == 1
     assert channel.texts == ["Hello Ana"]
     (decision,) = house.model.asked(Task.DECIDE)
     assert decision.context.message == "hi"
@@ -55,15 +47,6 @@ async def test_a_time_in_an_answer_is_shown_as_a_mark_and_stored_as_its_words() 
     [thread] = await house.history.threads(ANA)
     [_, answer] = await house.history.tail(thread.id, 9)
     assert answer.text == "Até sexta, 8:00, `[x](time:1)`."
-
-
-@pytest.mark.spec("T4", "T5")
-async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
-    channel = await run(House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}), "hi")
-    assert channel.log[0].shown.text == THINKING[Locale.EN]
-    assert channel.log[0].shown.modal is Modal.TEXT_FOR_REPLACE
-    assert len(channel.screen) == 1
-    assert channel.texts == ["Hello"]
 
 
 @pytest.mark.spec("T10")
@@ -88,7 +71,7 @@ async def test_searching_recalls_one_memory_message_each_shown_below_the_answer(
     house = House(
         {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY], Task.FINISH: ["It is one to six"]}
     )
-    await keep(house, "123456", "aliexpress password")
+    await house.keep("123456", "aliexpress password")
     told: list[str] = []
     channel = await run(house, "what is my aliexpress password?", told=told)
     [answer] = channel.screen
@@ -109,8 +92,8 @@ async def test_a_memory_that_the_answer_says_word_for_word_is_not_shown_again() 
     house = House(
         {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]'], Task.FINISH: ["It is 123456"]}
     )
-    await keep(house, "123456", "aliexpress password")
-    await keep(house, "the cat is black", "cat")
+    await house.keep("123456", "aliexpress password")
+    await house.keep("the cat is black", "cat")
     [answer] = (await run(house, "what is my aliexpress password?")).screen
     assert [item.content for item in answer.memories] == ["the cat is black"]
 
@@ -118,7 +101,7 @@ async def test_a_memory_that_the_answer_says_word_for_word_is_not_shown_again() 
 async def test_a_star_recalls_everything_newest_first() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]']})
     for number in range(30):
-        await keep(house, f"fact {number}", f"thing {number}")
+        await house.keep(f"fact {number}", f"thing {number}")
     channel = await run(house, "what do you know about me?")
     [answer] = channel.screen
     assert [item.content for item in answer.memories] == [f"fact {29 - n}" for n in range(25)]
@@ -155,9 +138,9 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
     house.memories.profiles = None  # type: ignore[assignment]  # it would show all that there is
     for number in range(MAX_HITS):  # as many as a search shows
-        await keep(house, f"{number}23456", "aliexpress password")
-    mine, others = await keep(house, "mine", "zx qv"), await keep(house, "theirs", "a b", owner=BIA)
-    memory_id = {"another's": others, "not shown": mine, "invented": "zzzzzzzzzz"}[whose]
+        await house.keep(f"{number}23456", "aliexpress password")
+    mine, others = await house.keep("mine", "zx qv"), await house.keep("theirs", "a b", user=BIA)
+    memory_id = {"another's": others.id, "not shown": mine.id, "invented": "zzzzzzzzzz"}[whose]
     house.model._script[task] = [answer.format(id=memory_id)]
     before = await house.memories.of(ANA).page(limit=99)
     channel = await run(house, "do it")
@@ -172,7 +155,7 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
 @pytest.mark.spec("T12")
 async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_the_person_agrees() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "MemoryDelete", "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     house.model._script[Task.DELETE_IDS] = [f'["{memory_id}"]']
     memory = house.memories.of(ANA)
     async with house.chatbot() as bot:
@@ -233,12 +216,6 @@ async def test_a_save_without_anything_to_save_never_says_saved() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ['{"items": []}']})
     channel = await run(house, "remember")
     assert channel.texts == ["Nothing was saved. To save it, write /remember and the text."]
-
-
-async def test_a_provider_that_is_down_ends_the_turn_with_its_failure() -> None:
-    house = House({Task.DECIDE: [ProviderDown("gone")]})
-    with pytest.raises(ProviderDown):
-        await run(house, "hi")
 
 
 async def test_the_stable_part_of_every_prompt_is_the_same_bytes() -> None:

@@ -16,8 +16,7 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import Damaged, DiskFull
 from core.types import Locale, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 
 OWNER = UserKey("telegram", "olga")

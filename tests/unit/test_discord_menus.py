@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.discord.button import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
-from adapters.discord.form import Forms
+from adapters.discord.button import MAX_ID_CHARS, Forms, press_id, press_of, stop_id, stopped_by
 from adapters.discord.interaction_handler import command_of
 from adapters.discord.markup import Drawn
-from adapters.discord.room import Room, aside, audience, channel_id, is_aside
+from adapters.discord.room import Room, aside, audience, channel_id
 from adapters.discord.slash import said
 from core.commands.menu import OptionKind
 from core.outgoing import MAX_COMMAND_BYTES, Button
@@ -93,8 +92,8 @@ def test_what_is_private_in_a_room_is_hidden_and_never_said_into_the_rooms_own_c
     to = audience(ROOM, 7, command, unseen=unseen)
     assert to.private == to.hidden
     if unseen:
-        assert is_aside(to.chat)
-    if to.private and not is_aside(to.chat):
+        assert to.chat.is_aside
+    if to.private and not to.chat.is_aside:
         assert command is not None
         assert command.in_conversation
     direct = audience(Room(5, private=True), 7, command, unseen=unseen)

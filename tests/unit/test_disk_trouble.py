@@ -24,8 +24,7 @@ from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import SqliteDatabase, open_database
 from core.tasks import background
 from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
 
 ANA, OWNER = UserKey("telegram", "ana"), UserKey("telegram", "olga")

@@ -47,14 +47,14 @@ async def examined(*answers: Any, **settings: Any) -> tuple[dict[str, Any], str]
 async def test_every_mode_and_the_embedder_are_asked_once_and_the_cost_is_said() -> None:
     document, text = await examined(well)
     assert document["ok"]
-    assert [finding["mode"] for finding in document["findings"]] == [
+    assert [finding["name"] for finding in document["findings"]] == [
         "reasoning_heavy",
         "reasoning",
         "chat",
         "summary",
         "embedding",
     ]
-    assert [finding["said"] for finding in document["findings"]] == [
+    assert [finding["detail"] for finding in document["findings"]] == [
         "Finish",
         "Finish",
         "Olá!",
@@ -75,14 +75,14 @@ async def test_the_chat_model_is_asked_as_a_turn_asks_it_and_the_form_that_it_ta
         return well(asked)
 
     document, text = await examined(picky, model_chat="ollama:gemma", model_reasoning_heavy="limited")
-    chat = next(finding for finding in document["findings"] if finding["mode"] == "chat")
+    chat = next(finding for finding in document["findings"] if finding["name"] == "chat")
     assert chat["ok"]
     assert "(Chat Completions, calls as JSON that the server holds to a schema; " in text
 
 
 async def test_every_model_of_a_chain_is_asked_not_only_the_one_that_answers_first() -> None:
     document, text = await examined(well, model_chat="ollama:a,ollama:b,limited")
-    chat = [finding for finding in document["findings"] if finding["mode"] == "chat"]
+    chat = [finding for finding in document["findings"] if finding["name"] == "chat"]
     assert [finding["model"] for finding in chat] == ["ollama:a", "ollama:b", "limited"]
     assert document["ok"]
     assert "limited mode" in text
@@ -165,7 +165,7 @@ def test_it_is_said_which_extras_are_here_and_what_becomes_of_pictures_and_recor
 async def test_check_and_doctor_have_a_line_on_extras() -> None:
     settings = load(storage_url="memory:")
     for document, render in (
-        (await verb.check(settings), verb.render_check),
+        (await verb.check(settings), verb.render),
         (await verb.examine(settings), verb.render),
     ):
         assert document["ok"]
@@ -183,7 +183,7 @@ async def test_settings_come_first_and_one_that_does_not_exist_is_named(
     first, second, *_ = verb.render(document).splitlines()
     assert f"settings in {env}" in first
     assert f"data in {tmp_path / 'data'}" in second
-    assert f"warn  settings        TELEGRAM_TOKN in {env} is not a setting; write TELEGRAM_TOKEN" in verb.render(
+    assert f"warn  settings         TELEGRAM_TOKN in {env} is not a setting; write TELEGRAM_TOKEN" in verb.render(
         document
     )
 
@@ -205,5 +205,5 @@ async def test_a_limit_in_money_wants_prices_and_a_providers_list_may_tell_them(
             quota_bot="cost_day=5",
         )
         document = await verb.examine(settings)
-    found = [finding["model"] for finding in document["findings"] if finding["mode"] == "price"]
+    found = [finding["model"] for finding in document["findings"] if finding["name"] == "price"]
     assert found == warned

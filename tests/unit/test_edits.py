@@ -21,10 +21,10 @@ from core.outgoing import OutgoingMessage
 from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.types import Incoming, Locale
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, over
+from tests.fakes.memories import quotes
 from tests.fakes.model import Answer, ScriptedModel, call
 from tests.fakes.workers import Gated
 
@@ -86,7 +86,7 @@ async def test_an_answered_question_is_answered_anew_in_place_and_models_see_onl
         assert "Rex" in shown
         assert "Miau" not in shown
         assert "withheld" not in shown
-        assert not await chat.house.history.search([ANA], "cat Miau", limit=9)
+        assert not await quotes(chat.house.history, [ANA], "cat Miau", limit=9)
 
 
 async def test_what_the_first_text_saved_is_taken_back_and_said_only_where_the_answer_does_not_show_it() -> None:

@@ -57,7 +57,7 @@ async def test_who_was_granted_nothing_has_no_right_of_an_owner(app: App, handle
 async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_record(app: App, handler: ChatBot) -> None:
     assert await said(app, handler, "/admin status", OWNER) != ONLY_OWNER
     assert await said(app, handler, f"/admin export {ANA}", OWNER) != ONLY_OWNER
-    assert list(await app.features.access.people()) == []
+    assert list(await app.features.access.people.all()) == []
 
 
 async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, handler: ChatBot) -> None:
@@ -68,11 +68,11 @@ async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, hand
 
 
 async def test_who_is_blocked_is_not_answered(app: App, handler: ChatBot) -> None:
-    await app.features.access._people.put(Person(EVE, Role.BLOCKED, "", app.clock.now()))
+    await app.features.access.people.put(Person(EVE, Role.BLOCKED, "", app.clock.now()))
     assert await said(app, handler, "/help") == ""
 
 
 async def test_a_code_that_somebody_guesses_claims_nothing(app: App, handler: ChatBot) -> None:
     await app.features.access.claim_code("telegram")
     await said(app, handler, f"/start {json.dumps('x')}")
-    assert list(await app.features.access.people()) == []
+    assert list(await app.features.access.people.all()) == []

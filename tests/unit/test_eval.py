@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from bench.eval import words
-from bench.eval.labels import DATA, HALVES, load, sample
-from bench.eval.observed import Bench, ModelCall, Observed, open_bench
-from bench.eval.results import Results, summary
-from bench.eval.score import judge
+from bench import judging
+from bench.eval import Bench, Results, open_bench, summary
+from bench.judging import DATA, HALVES, Observed, judge, load, sample
 from bot.settings.settings import load as load_settings
 from core.actions import ACTIONS
 from core.dialogue import Usage
 from core.models import Cycle
+from tests.fakes import openai_server
+from tests.fakes.http_server import LoopbackServer
 
 LABELS = {label.id: label for half in HALVES for label in load(half)}
 BIRTHDAY = LABELS["recall-pt-02"]
@@ -141,12 +141,12 @@ def test_an_answer_to_what_nobody_told_is_a_false_claim_and_a_shown_call_is_no_a
     ],
 )
 def test_the_language_of_an_answer(lang: str, text: str, is_in: bool | None) -> None:
-    assert words.is_in(lang, text) is is_in
+    assert judging.is_in(lang, text) is is_in
 
 
 def test_a_run_that_was_cut_goes_on_where_it_stopped(tmp_path: Path) -> None:
     results = Results(tmp_path / "folder" / "run.jsonl")
-    observed = seen("ok", "MemorySave", calls=[ModelCall("single", "", (), Usage(100, 20, 80), 1.5)])
+    observed = seen("ok", "MemorySave", calls=1, usage=Usage(100, 20, 80))
     verdict = judge(SAVE, observed)
     results.add(replace(verdict, first_ok=False), observed)
     results.add(verdict, None)
@@ -181,3 +181,15 @@ async def test_each_turn_has_a_person_of_its_own_with_what_was_said_before(bench
     assert "girassol-2031" in wifi.text
     assert "7716" in garage.text
     assert not any("7716" in each.text for each in (wifi, thanked))
+
+
+async def test_what_a_turn_took_is_what_the_ledger_has_of_its_person() -> None:
+    server = LoopbackServer([openai_server.says("É em 14 de agosto.")])
+    async with server.running():
+        settings = load_settings(
+            None, model="openai:m", openai_api_key="k", openai_base_url=f"{server.url}/v1", storage_url="memory:"
+        )
+        async with open_bench(settings, Cycle.SINGLE) as bench:
+            observed = [await bench.run(BIRTHDAY) for _ in range(2)][-1]
+    assert judge(BIRTHDAY, observed).is_right
+    assert (observed.calls, observed.usage.input_tokens > 0, len(server.asked)) == (1, True, 2)

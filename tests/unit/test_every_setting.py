@@ -43,7 +43,7 @@ class Talk:
         """Say it as a member (Eve is a stranger), and return all that stands there then."""
         user = UserKey("telegram", who)
         if who != "eve" and user not in self.known:
-            await self.app.features.access._people.put(Person(user, Role.MEMBER, who, self.app.clock.now()))
+            await self.app.features.access.people.put(Person(user, Role.MEMBER, who, self.app.clock.now()))
             self.known.add(user)
         chat, channel = ROOM if in_room else ChatKey("telegram", who), CollectingChannel()
         now = self.app.clock.now()
@@ -193,6 +193,7 @@ async def test_a_provider_is_asked_at_the_address_and_with_the_key_that_are_writ
 def test_every_key_and_address_of_the_example_is_a_providers() -> None:
     own = {setting for preset in PROVIDERS.values() for setting in (preset.key_setting, preset.url_setting)}
     named = {name.upper() for name in Settings.model_fields}
+    assert {name for name in own if name} <= named
     assert {name for name in named if name.endswith(("_API_KEY", "_BASE_URL"))} - own == {
         "TELEGRAM_API_BASE_URL", "DISCORD_API_BASE_URL",
     }  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from bot import extras
+from bot import program
 from core.files import child
 from core.files.port import Problem, Reading
 from core.files.reading import ProcessReader
@@ -177,7 +177,7 @@ HEIC = (Path(__file__).parents[1] / "data" / "senses" / "photo.heic").read_bytes
 """A green picture with a red corner, as an iPhone packs it (HEVC in HEIF), with the place where it was taken."""
 
 
-@pytest.mark.skipif(not extras.is_installed(extras.HEIC), reason="the extra heic is not installed")
+@pytest.mark.skipif(not program.is_installed(program.HEIC), reason="the extra heic is not installed")
 async def test_a_heic_picture_is_read_like_any_and_tells_no_place(reader: ProcessReader) -> None:
     assert await reader.read(HEIC, "IMG_0001.jpg") == Reading("image/heic", width=640, height=480)
     small = await reader.picture(HEIC, 320)
@@ -191,7 +191,7 @@ async def test_a_heic_picture_is_read_like_any_and_tells_no_place(reader: Proces
 
 
 async def test_without_its_extra_a_heic_picture_is_said_to_be_one(reader: ProcessReader) -> None:
-    if extras.is_installed(extras.HEIC):
+    if program.is_installed(program.HEIC):
         pytest.skip("the extra heic is installed")
     assert await reader.read(HEIC, "IMG_0001.jpg") == Reading("image/heic", problem=Problem.HEIC)
     assert await reader.picture(HEIC, 320) is None

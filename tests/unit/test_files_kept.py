@@ -195,7 +195,7 @@ async def test_parting_who_is_not_linked_moves_nothing(home: Home) -> None:
 
 async def test_words_said_again_alone_are_the_memory_that_keeps_a_thing(home: Home) -> None:
     item = await home.keep()
-    [said] = await home.of().save([WORDS], await home.of().embed(home.of().phrases_of(WORDS)))
+    [said] = await home.of().save([WORDS])
     assert (said.item.id, said.relation) == (item.id, Relation.SAME)
     assert said.item.attachments == item.attachments
 
@@ -204,10 +204,10 @@ async def test_the_same_words_with_another_thing_are_kept_beside(home: Home) -> 
     memory, item = home.of(), await home.keep(b"front")
     back = replace(item.attachments[0], sha256=await home.files.put(ANA, b"back"))
     other = replace(WORDS, attachments=(back,))
-    [said] = await memory.save([other], await memory.embed(memory.phrases_of(WORDS)))
+    [said] = await memory.save([other])
     assert said.relation is Relation.NEW
     assert await memory.count() == 2
-    [again] = await memory.save([other], await memory.embed(memory.phrases_of(WORDS)))
+    [again] = await memory.save([other])
     assert (again.item.id, again.relation) == (said.item.id, Relation.SAME)
 
 

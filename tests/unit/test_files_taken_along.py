@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from bot import doctor
-from bot.cli import personal
+from bot.cli import people
 from bot.cli.backup import backup, restore
 from bot.cli.storage import move_storage, render_moved
 from bot.settings.settings import Settings, load
@@ -30,8 +30,8 @@ from core.files.port import FileStore
 from core.storage.files import SqlFiles, owner_name
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey
+from tests.fakes.channel import FileChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 from tests.postgres import new_database
 from tests.unit.test_import import Importer
@@ -335,7 +335,7 @@ async def test_whoever_is_forgotten_is_told_of_the_files_that_a_restore_kept_asi
     await filled(settings)
     await backup(settings, tmp_path / "all.zip")
     await restore(settings, tmp_path / "all.zip")
-    done = await personal.forget(settings, ME)
+    done = await people.forget(settings, ME)
     assert [Path(path).suffix for path in done["copies"]] == [".db", ".files"]
 
 
@@ -410,12 +410,12 @@ class Yesterday(SystemClock):
 async def test_the_shell_exports_and_imports_files(settings: Settings, tmp_path: Path) -> None:
     await filled(settings)
     before = await there(settings)
-    done = await personal.export(settings, ME, tmp_path / "ana.json")
+    done = await people.export(settings, ME, tmp_path / "ana.json")
     assert (done["file"], done["files"]) == (str(tmp_path / "ana.zip"), 2)
     elsewhere = settings.model_copy(update={"data_dir": tmp_path / "elsewhere"})
-    held, known = await personal.look(elsewhere, ME, tmp_path / "ana.zip")
+    held, known = await people.look(elsewhere, ME, tmp_path / "ana.zip")
     assert (len(held.taken), known) == (2, 0)
-    taken = await personal.take_in(elsewhere, ME, held, tmp_path / "ana.zip")
+    taken = await people.take_in(elsewhere, ME, held, tmp_path / "ana.zip")
     assert (taken["saved"], taken["files"], taken["unkept"]) == (2, 2, 0)
     assert await there(elsewhere) == before
 

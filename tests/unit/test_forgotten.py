@@ -11,7 +11,7 @@ import pytest
 from core.answering.prompting import transcript
 from core.dialogue import Prompt, Task
 from core.history.conversation import Context
-from core.history.withholding import Redaction, tells_of, told_of
+from core.history.withholding import Redaction, tells, told_of
 from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
@@ -227,8 +227,12 @@ def item(content: str) -> MemoryItem:
     return MemoryItem("m1", MemoryKind.TEXT, content, ("x",), START, START)
 
 
+WIFI = "my wifi password is tulip"
+FLIGHT = "my flight is on 3 May at 9"
+
+
 @pytest.mark.parametrize(
-    ("text", "content", "tells"),
+    ("text", "content", "is_told"),
     [
         ("Your code is 4417.", "my locker code is 4417", True),
         ("Ela se chama Marta.", "minha irmã se chama Marta", True),
@@ -236,12 +240,35 @@ def item(content: str) -> MemoryItem:
         ("The weather is fine.", "my locker code is 4417", False),
         ("Your other code is 9999.", "my locker code is 4417", False),
         ("", "4417", False),
+        ("tulip", WIFI, True),
+        ("It's tulip.", WIFI, True),
+        ("Your wifi password is tulip, and that is a flower.", WIFI, True),
     ],
 )
 def test_a_text_tells_of_a_memory_by_a_number_a_name_or_half_of_its_words(
-    text: str, content: str, *, tells: bool
+    text: str, content: str, *, is_told: bool
 ) -> None:
-    assert tells_of(text, item(content)) is tells
+    assert tells(text, content) is is_told
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "is_told"),
+    [
+        ("my sister is called Marta", "Marta is arriving on Friday, plan the dinner", False),
+        (FLIGHT, "buy 3 apples, 9 pears and some flour", False),
+        (FLIGHT, "what else happens in May", False),
+        ("I like tea", "I like football", False),
+        ("minha senha do wifi é tulipa", "qual é a minha senha do wifi?", False),
+        ("my meeting in 2026 is with Ana", "what was the news of 2026", False),
+        ("my locker code is 4417", "so 4417, right?", True),
+        (WIFI, "is tulip my wifi password?", True),
+        (FLIGHT, "I fly on 3 May, at 9", True),
+    ],
+)
+def test_a_person_tells_of_a_memory_who_says_it_and_not_what_is_beside_it(
+    content: str, said: str, *, is_told: bool
+) -> None:
+    assert tells(said, content, by_person=True) is is_told
 
 
 def test_what_is_told_of_changes_with_the_content_and_with_nothing_else() -> None:
@@ -270,35 +297,3 @@ async def test_what_was_deleted_by_agreeing_is_withheld_with_the_question_and_th
         await talk.house.store.purge(talk.clock.now())
         await talk.say("/forget said")
         assert CODE.encode() not in read_all(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("held", "said"),
-    [
-        ("my sister is called Marta", "Marta is arriving on Friday, plan the dinner"),
-        ("my flight is on 3 May at 9", "buy 3 apples, 9 pears and some flour"),
-        ("my flight is on 3 May at 9", "what else happens in May"),
-        ("I like tea", "I like football"),
-        ("minha senha do wifi é tulipa", "qual é a minha senha do wifi?"),
-        ("my meeting in 2026 is with Ana", "what was the news of 2026"),
-    ],
-)
-def test_what_a_person_says_beside_a_memory_is_not_taken_for_it(held: str, said: str) -> None:
-    assert not tells_of(said, item(held), by_person=True)
-
-
-@pytest.mark.parametrize(
-    ("held", "said"),
-    [
-        ("my locker code is 4417", "so 4417, right?"),
-        ("my wifi password is tulip", "is tulip my wifi password?"),
-        ("my flight is on 3 May at 9", "I fly on 3 May, at 9"),
-    ],
-)
-def test_what_a_person_says_of_a_memory_is_taken_for_it(held: str, said: str) -> None:
-    assert tells_of(said, item(held), by_person=True)
-
-
-@pytest.mark.parametrize("said", ["tulip", "It's tulip.", "Your wifi password is tulip, and that is a flower."])
-def test_a_short_answer_gives_a_memory_away(said: str) -> None:
-    assert tells_of(said, item("my wifi password is tulip"))

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bot.archive import is_sealed
 from bot.cli.backup import backup, restore
 from bot.cli.backup import render as render_backup
-from bot.cli.key import check, check_forgotten, drop, seal, unseal
+from bot.cli.key import check, check_forgotten, drop, seal
 from bot.cli.people import export, forget
 from bot.cli.people import render_person as render_forgotten
 from bot.cli.storage import move_storage
@@ -54,7 +54,7 @@ def settings_in(folder: Path, *, key: bool = True) -> Settings:
 async def bot_of(settings: Settings) -> AsyncIterator[tuple[App, ChatBot]]:
     async with build(settings) as app, open_chatbot(app) as bot:
         for user, role in ((ANA, Role.OWNER), (BIA, Role.MEMBER)):
-            await app.features.access._people.put(Person(user, role, "", app.clock.now()))
+            await app.features.access.people.put(Person(user, role, "", app.clock.now()))
         yield app, bot
 
 
@@ -255,7 +255,7 @@ async def test_a_server_holds_nobodys_words_and_forgets_with_a_receipt(tmp_path:
     with pytest.raises(StorageError, match="vectors"):
         async with build(opened):
             pass
-    assert unseal(settings)["rows"]
+    assert seal(settings, opens=True)["rows"]
     assert words(settings)
     assert seal(opened)["rows"]
     async with build(opened) as app:

@@ -77,10 +77,6 @@ async def test_without_the_code_nobody_becomes_one(lobby: Lobby) -> None:
     assert await role(lobby, CARO) is Role.MEMBER
 
 
-async def test_an_admin_hands_over_nothing(lobby: Lobby) -> None:
-    assert await told(lobby, "/admin owner caro", BIA) == "Only this bot's owner can do that."
-
-
 async def test_an_owner_steps_down_once_there_is_another(lobby: Lobby) -> None:
     assert "would be left without an owner" in await told(lobby, "/admin owner leave")
     await lobby.give(ABROAD, Role.OWNER)

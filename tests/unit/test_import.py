@@ -24,7 +24,7 @@ from core.outgoing import ChannelLimits
 from core.storage.sqlite import open_database
 from core.text.unicode import clean
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
-from tests.fakes.file_channel import FileChannel
+from tests.fakes.channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 
 
@@ -112,15 +112,6 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         else:
             assert "no memory or reminder in that file" in told
         assert {same(item) for item in await other.memories()} == before
-
-
-async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
-    async with Importer() as ana:
-        entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
-        await ana.say("/import", file_of(entry, {"content": "d"}))
-        await ana.press("Save")
-        await ana.house.memories.of(ANA).undo()
-        assert await ana.memories() == []
 
 
 @pytest.mark.long

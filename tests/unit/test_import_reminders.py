@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -101,15 +101,6 @@ async def test_the_same_twice_is_one() -> None:
         await ana.say("/import", file(RENT))
         assert await ana.press("Save this one") == "Set 0 reminders.\n1 reminder is set already."
         assert len(await mine(ana.house)) == 3
-
-
-async def test_between_the_question_and_the_yes_nothing_is_set_twice() -> None:
-    async with Importer() as ana:
-        await ana.say("/import", file(RENT))
-        schedule = Schedule(wall("2026-04-05T09:00"), SAO_PAULO, "FREQ=MONTHLY;BYMONTHDAY=5", guessed=True)
-        await set_(ana.house, ReminderPlace(ANA, HERE, private=True, locale=Locale.EN), "Pay rent", schedule)
-        assert await ana.press("Save") == "Set 0 reminders.\n1 reminder is set already."
-        assert len(await mine(ana.house)) == 1
 
 
 async def test_an_export_taken_in_again_by_its_owner_sets_each_where_it_was() -> None:
@@ -271,15 +262,6 @@ async def test_no_values_of_the_wrong_kind_fail_or_are_set_by_half(entries: Any)
         assert "went wrong" not in told
         held = read(BytesIO(raw), [ANA], ana.house.features().added.sections)
         assert len(await mine(ana.house)) == len(held.besides.get("reminders", []))
-
-
-async def test_what_repeats_goes_on_from_its_next_instant() -> None:
-    async with Importer() as ana:
-        await ana.say("/import", file(RENT | {"wall": "2020-01-05T09:00:00"}))
-        await ana.press("Save")
-        [rent] = await mine(ana.house)
-        assert rent.due == datetime.fromisoformat("2026-04-05T12:00:00+00:00")
-        assert rent.due - START > timedelta(days=20)
 
 
 async def test_one_undo_takes_all_back_that_came_in_one_file() -> None:

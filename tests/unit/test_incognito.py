@@ -12,16 +12,16 @@ from typing import TypeAlias
 import pytest
 
 from core.answering.incognito import IncognitoTalks
-from core.answering.opening import purge_answered
 from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
 from core.answering.parts import TurnLimits
+from core.answering.questions import purge_answered
 from core.dialogue import Prompt, Task
 from core.features.preferences.commands import BEGIN, END, ENDED, LASTS, NOT_ON, OVER
 from core.limited import LimitedMind
 from core.models import Cycle
 from core.text.replies import incognito_word
 from core.types import ChatKey, Locale, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import Answer, HashEmbedder, call

@@ -25,7 +25,6 @@ from core.features.ledger.calls import (
     SpendingScope,
     Sum,
     day_of,
-    spend_of,
 )
 from core.features.ledger.storage import Ledger
 from core.storage.database import Row
@@ -97,7 +96,7 @@ class ByHand:
         self.calls = [replace(call, user=None) if call.user == user else call for call in self.calls]
 
     async def spent(self, scope: SpendingScope, since: datetime) -> Spend:
-        return sum((spend_of(call) for call in self._of(scope, since)), Spend())
+        return sum((_spend(call) for call in self._of(scope, since)), Spend())
 
     async def sums(self, since: datetime, by: Sequence[str], scope: SpendingScope) -> Sequence[Sum]:
         groups: defaultdict[tuple[str, ...], list[ModelCall]] = defaultdict(list)
@@ -118,14 +117,29 @@ class ByHand:
         return str(getattr(call, name) or "")
 
 
+def _is_failed(call: ModelCall) -> bool:
+    """Whether it ended in a failure: those have the names of classes, the other outcomes are written small."""
+    return call.outcome[:1].isupper()
+
+
+def _is_unpriced(call: ModelCall) -> bool:
+    """Whether its cost is not known. A request that was turned down costs nothing."""
+    return call.cost_usd is None and (call.outcome == "StreamCut" or not _is_failed(call))
+
+
+def _spend(call: ModelCall) -> Spend:
+    tokens = call.usage.input_tokens + call.usage.output_tokens if call.usage else 0
+    return Spend(0, tokens, call.cost_usd or 0.0, int(_is_unpriced(call)))
+
+
 def _sum(keys: tuple[str, ...], calls: Sequence[ModelCall]) -> Sum:
     firsts_s = [call.first_s for call in calls if call.first_s is not None]
     used = [astuple(call.usage) for call in calls if call.usage]
     return Sum(
         keys,
         len(calls),
-        sum(call.is_failed for call in calls),
-        sum(call.is_unpriced for call in calls),
+        sum(_is_failed(call) for call in calls),
+        sum(_is_unpriced(call) for call in calls),
         Usage(*map(sum, zip(*used, strict=True))) if used else Usage(),
         sum(call.cost_usd or 0.0 for call in calls),
         fmean(call.duration_s for call in calls),

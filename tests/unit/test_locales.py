@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.errors import StorageError
 from core.features.access.storage import Person
 from core.types import Incoming, Locale, Message, MessageRole, Preferences, Role
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby
 

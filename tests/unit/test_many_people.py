@@ -15,7 +15,7 @@ from core.delivery.view import View
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.workers.port import Worker
-from tests.fakes import telegram_limits
+from tests.fakes import telegram_wire
 from tests.fakes.clock import FakeClock
 
 PEOPLE, THINKS_S = 200, 1.0
@@ -82,7 +82,7 @@ def on_paper_s(per_s: float) -> float:
 
 
 async def test_two_hundred_people_on_telegram_are_answered_nearly_as_fast_as_its_limits_allow() -> None:
-    clock, usual, limits = FakeClock(), TelegramConfig("token"), telegram_limits.Limits()
+    clock, usual, limits = FakeClock(), TelegramConfig("token"), telegram_wire.Limits()
     pacer = TelegramPacer(usual.private, usual.group, usual.overall, clock, Worker())
 
     def into(chat_id: int) -> Write:

@@ -10,7 +10,7 @@ import pytest
 
 from core.dialogue import Task
 from core.types import MemoryDraft, MemoryItem, MemoryKind
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.house import ANA
 from tests.fakes.talk import Talk, talking
 from tests.unit.test_chatbot import stuck

@@ -46,11 +46,10 @@ class Person:
         self._memory = memories.of(UserKey("test", "ana"))
 
     async def save(self, *drafts: MemoryDraft) -> list[str]:
-        vectors = await self._memory.embed([p for draft in drafts for p in self._memory.phrases_of(draft)])
-        return [item.id for item in await self._memory.add(drafts, vectors)]
+        return [item.id for item in await self._memory.add(drafts)]
 
     async def ask(self, question: str, floor: float = NEAR) -> list[str]:
-        hits = await self._memory.search([question], await self._memory.embed_queries([question]), floor=floor)
+        hits = await self._memory.search([question], floor=floor)
         return [hit.item.id for hit in hits]
 
 

@@ -20,8 +20,7 @@ from core.models import complete
 from core.providers.failure import Rejected, by_status
 from core.types import Locale, UserKey
 from tests.fakes import anthropic_server, openai_server
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer, failure
 from tests.fakes.wires import prompt

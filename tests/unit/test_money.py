@@ -5,25 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dialogue import Usage
 from core.features.ledger.calls import (
     BOT,
-    ModelCall,
     Period,
-    Spend,
     SpendingScope,
     day_of,
     days_back,
     month_of,
     scopes_of,
-    spend_of,
 )
 from core.types import UserKey
-from tests.fakes.clock import START
 
 SAO_PAULO, LISBON = ZoneInfo("America/Sao_Paulo"), ZoneInfo("Europe/Lisbon")
 ZONES = [
@@ -101,15 +95,6 @@ def test_days_are_counted_back_from_the_one_that_is_running() -> None:
     at = datetime(2026, 3, 30, 0, 30, tzinfo=UTC)
     assert days_back(at, LISBON, 1) == datetime(2026, 3, 29, 23, tzinfo=UTC)
     assert days_back(at, LISBON, 3) == datetime(2026, 3, 28, 0, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "cost_usd", "unpriced"),
-    [("end", 0.25, 0), ("end", None, 1), ("left", None, 1), ("StreamCut", None, 1), ("ProviderBusy", None, 0)],
-)
-def test_a_call_spends_its_tokens_and_what_it_is_known_to_cost(outcome: str, cost_usd: float, unpriced: int) -> None:
-    call = ModelCall(START, ANA, "chat", "finish", "a:1", outcome, 1.0, None, Usage(100, 10, 50, 4), cost_usd)
-    assert spend_of(call) == Spend(0, 110, cost_usd or 0.0, unpriced)
 
 
 def test_the_person_the_room_and_the_bot_pay() -> None:

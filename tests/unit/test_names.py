@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.message_handler import UpdateHandler as OnDiscord
+from adapters.discord.update_handler import UpdateHandler as OnDiscord
 from adapters.telegram.update_handler import UpdateHandler as OnTelegram
 from core.delivery.notifier import Notifier
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.features.access.storage import Person
 from core.types import Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.house import House
 from tests.fakes.lobby import FINISH, Lobby
 

@@ -9,8 +9,7 @@ from core.errors import ChannelGone
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.types import ChatKey, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 
 

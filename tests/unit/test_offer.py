@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.offer import OFFERED_FOR, offer_saving, own_words
-from core.actions.proposal import propose_deletion
+from core.actions.proposal import OFFERED_FOR, offer_saving, own_words, propose_deletion
 from core.dialogue import Outcome, Step, Task
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.outgoing import Button

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import BadReply, ContextTooLong, KeyRejected, ProviderBusy, ProviderDown, ProviderError
-from core.providers import openai_embedder as leaf
+from core.providers import openai as leaf
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.openai_server import CONTEXT_TOO_LONG, embedding, fails
 from tests.fakes.wires import openai_embedder

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
 
 import pytest
 
-from core.answering.chatbot import ChatBot
 from core.answering.prompting import SYSTEM
 from core.dialogue import Task
 from core.features.access.storage import Person
@@ -22,74 +18,19 @@ from core.features.broadcast.storage import ReceiptCount
 from core.features.ledger.calls import ModelCall
 from core.features.reminders.feature import MUTED, is_muted
 from core.models import MODES
-from core.outgoing import Button, ChannelLimits, OutgoingMessage
-from core.types import ChatKey, Locale, Preferences, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
-from tests.fakes.clock import START, FakeClock
-from tests.fakes.house import ANA, BIA, House
-from tests.fakes.machine import NamedModels, ToldTroubles
+from core.outgoing import Button, OutgoingMessage
+from core.types import ChatKey, Role, UserKey
+from tests.fakes.clock import START
+from tests.fakes.house import ANA, BIA, ToldTroubles
 from tests.fakes.model import ScriptedModel
+from tests.fakes.office import CARO, THINK, Office
 
-CARO = UserKey("test", "caro")
 DAVI = UserKey("test", "davi")
-THINK = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
-
-
-class Office:
-    """A closed bot that Ana owns, Bia administers, and Caro is a member of, with a private chat for each."""
-
-    def __init__(self) -> None:
-        self.house = House(dict(THINK), trusted=())
-        self.chats: dict[UserKey, RecordingChannel] = {}
-        self._numbers = count()
-
-    @property
-    def models(self) -> NamedModels:
-        models = self.house.machine.models
-        assert isinstance(models, NamedModels)
-        return models
-
-    @property
-    def clock(self) -> FakeClock:
-        assert isinstance(self.house.clock, FakeClock)
-        return self.house.clock
-
-    async def open(self) -> Office:
-        for user, role in ((ANA, Role.OWNER), (BIA, Role.ADMIN), (CARO, Role.MEMBER)):
-            await self.house.people.put(Person(user, role, user.user, START))
-        return self
-
-    def chat(self, user: UserKey) -> RecordingChannel:
-        return self.chats.setdefault(user, RecordingChannel(self.clock, ChannelLimits(4096, 0.0)))
-
-    async def shown(
-        self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True
-    ) -> list[OutgoingMessage]:
-        """Say it, and return what stayed on the screen."""
-        channel = self.house.channel()
-        incoming = self.house.incoming(text, user=user, message_id=str(next(self._numbers)), chat=chat)
-        async with self.bot() as bot:
-            await (await bot.receive(replace(incoming, private=private), channel))
-        return channel.screen
-
-    async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True) -> str:
-        return "\n".join(shown.text for shown in await self.shown(text, user, chat=chat, private=private))
-
-    @asynccontextmanager
-    async def bot(self) -> AsyncIterator[ChatBot]:
-        async with self.house.chatbot() as bot:
-            await bot.resume("test", OneChannel(self.house.channel(), self.chat))
-            yield bot
-
-    def system(self) -> str:
-        """The system prompt of the last call."""
-        return self.house.model.prompts[-1].system
 
 
 @pytest.fixture
 async def office() -> Office:
-    return await Office().open()
+    return await Office().open(CARO)
 
 
 # --- models ---
@@ -201,14 +142,6 @@ async def test_all_modes_are_set_at_once_and_taken_back_by_one_undo(office: Offi
     assert [office.models.held(mode) for mode in MODES] == ["scripted:1", "scripted:1", "other:1", "scripted:1"]
     assert "is already so" not in await office.say("/admin model default")
     assert [office.models.held(mode) for mode in MODES] == ["scripted:1"] * len(MODES)
-
-
-async def test_a_model_that_one_kind_of_question_refuses_is_put_in_place_for_none(office: Office) -> None:
-    office.models.known["other:2"] = ScriptedModel(THINK, "other:2")
-    refused = Proof(Doubt.ANSWER, "other:2", "no JSON")
-    office.models.proofs["other:2"] = refused
-    assert (await office.say("/admin model other:2")).startswith("I asked other:2, and it did not work: no JSON.")
-    assert dict(await office.house.decisions.values(DecisionKind.MODEL)) == {}
 
 
 async def test_the_nearest_model_is_offered_for_one_that_there_is_not(office: Office) -> None:
@@ -530,14 +463,3 @@ async def test_whom_it_is_for_is_asked_by_role(office: Office) -> None:
         True,
         False,
     ]
-
-
-@pytest.mark.parametrize("locale", list(Locale))
-async def test_the_owner_reads_their_own_language(office: Office, locale: Locale) -> None:
-    await office.house.preferences.put(ANA, Preferences(language=locale))
-    expected = {
-        Locale.PT: "Que modelo faz o quê:",
-        Locale.EN: "Which model does what:",
-        Locale.ES: "Qué modelo hace qué:",
-    }
-    assert (await office.say("/admin model")).startswith(expected[locale])

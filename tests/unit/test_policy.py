@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from core.storage.history import SqlHistory
 from core.stores import HistoryStore
 from core.threads import Summary
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, UserKey
-from tests.fakes.clock import FakeClock
+from tests.fakes.clock import START, FakeClock
 from tests.fakes.ram import RamDatabase
 from tests.profile import long
 
@@ -173,3 +174,52 @@ class CountingHistory(SqlHistory):
         page = await super().tail(thread_id, limit, before=before)
         self.read += len(page)
         return page
+
+
+# One turn.
+
+
+@pytest.fixture
+def conversations(store: HistoryStore, clock: FakeClock) -> Conversations:
+    return Conversations(store, clock)
+
+
+def said(role: MessageRole, text: str, turn: str, *, in_history: bool = True) -> Message:
+    return Message(role, text, in_history=in_history, turn=turn)
+
+
+async def test_what_is_added_gets_an_id_and_the_time_unless_it_has_one(
+    conversations: Conversations, clock: FakeClock
+) -> None:
+    conversation = await conversations.open(ROOM)
+    await clock.advance(5)
+    stored = await conversation.add(said(MessageRole.USER, "oi", "t1"))
+    assert (stored.id, stored.at) == (1, clock.now())
+    assert (await conversation.add(replace(stored, at=START))).at == START
+
+
+@pytest.mark.spec("T3", "T7", "L1")
+async def test_a_turn_reads_its_own_marked_messages_and_all_that_was_said_before(conversations: Conversations) -> None:
+    conversation = await conversations.open(ROOM)
+    before = [
+        said(MessageRole.USER, "Olá, me chamo Edmar", "t1"),
+        Message(MessageRole.SYSTEM, {"id": "m1"}, Modal.MEMORY, turn="t1", memory_id="m1"),
+        said(MessageRole.ASSISTANT, "Olá, Edmar!", "t1", in_history=False),
+    ]
+    now = [
+        said(MessageRole.USER, "Como é meu nome?", "t2"),
+        said(MessageRole.ASSISTANT, "Procurei.", "t2"),
+        said(MessageRole.ASSISTANT, "Edmar.", "t2", in_history=False),
+    ]
+    for message in (*before, said(MessageRole.SYSTEM, "a note of the first turn", "t1"), *now):
+        await conversation.add(message)
+    context = await conversation.context("t2")
+    assert [message.content for message in context.messages] == [message.content for message in (*before, *now[:2])]
+    assert context.summary == ""
+
+
+@pytest.mark.spec("T11", "T12")
+async def test_it_knows_the_memories_it_has_shown(conversations: Conversations) -> None:
+    conversation = await conversations.open(ROOM)
+    await conversation.add(Message(MessageRole.SYSTEM, {}, Modal.MEMORY, memory_id="m1"))
+    assert await conversation.store.shown_memories(conversation.thread.id) == {"m1"}

@@ -18,6 +18,7 @@ from core.storage.memories import SqlMemories
 from core.storage.postgres import PostgresDatabase, PostgresQuery, open_postgres
 from core.storage.postgres_vectors import PostgresVectors, maintain
 from tests.contracts.test_vector_search import ANA, BIA, SPACE, asked, made, save
+from tests.fakes.memories import embedded
 from tests.postgres import database_of
 
 COUNT = 300
@@ -84,13 +85,13 @@ async def test_a_large_owner_has_an_index_of_their_own_that_finds_what_exact_sea
     statements.clear()
     found, whole = await asked(search, ANA, normalizer, rows, 20)
     assert len(found.nearest & exact.nearest) >= 0.95 * len(exact.nearest)
-    assert found.nearest <= await store.embedded(ANA, SPACE)
+    assert found.nearest <= await embedded(store, ANA, SPACE)
     assert not whole.whole
     assert any("<#>" in sql and "ORDER BY vector::halfvec" in sql for sql, _ in statements)
     theirs, _ = await asked(search, BIA, normalizer, rows, 20)
-    assert theirs.nearest <= await store.embedded(BIA, SPACE)
+    assert theirs.nearest <= await embedded(store, BIA, SPACE)
     deep, everything = await asked(search, ANA, normalizer, rows, COUNT)
-    assert deep.nearest == await store.embedded(ANA, SPACE), "where the index would miss some, all are compared"
+    assert deep.nearest == await embedded(store, ANA, SPACE), "where the index would miss some, all are compared"
     assert not everything.whole
 
 
@@ -171,7 +172,7 @@ async def test_at_size_every_search_goes_by_an_index(
             connection.execute(f"ALTER TABLE {name} SET (autovacuum_enabled = false)".encode())
         connection.execute(_MANY.encode())
         connection.execute("ANALYZE" if is_analyzed else "SELECT 1")
-    ids = sorted(await store.embedded(ANA, SPACE))
+    ids = sorted(await embedded(store, ANA, SPACE))
     statements.clear()
     seen, found = await asked(PostgresVectors(store), ANA, normalizer, rows, 20, ids=ids)
     assert not np.isnan(seen.cosines).any()

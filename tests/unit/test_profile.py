@@ -30,8 +30,7 @@ def house(cycle: Cycle = Cycle.SINGLE) -> House:
 async def tell(bot: House, *contents: str, context: ChangeContext = NO_CHANGE_CONTEXT) -> list[str]:
     memory = bot.memories.of(ANA, context)
     drafts = [MemoryDraft(MemoryKind.TEXT, content, (content,)) for content in contents]
-    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return [item.id for item in await memory.add(drafts, vectors)]
+    return [item.id for item in await memory.add(drafts)]
 
 
 async def profile(bot: House, context: ChangeContext = NO_CHANGE_CONTEXT) -> list[str]:

@@ -27,8 +27,7 @@ from bench.proof.faults import (
     is_expected,
 )
 from bench.proof.main import main
-from bench.proof.page import Part, Proof, html, markdown
-from bench.proof.result import Bars, Proven, Table
+from bench.proof.page import Bars, Part, Proof, Proven, Table, html, markdown
 from bench.proof.runs import RUNS, How, Run
 from core.answering.outcomes import FAILURES
 from core.errors import ProviderDown, StreamCut

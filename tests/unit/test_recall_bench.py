@@ -13,11 +13,10 @@ import pytest
 
 from bench import table
 from bench.__main__ import main
-from bench.fillers import notes, padding, subjects
 from bench.memory import FakeEmbedder
 from bench.peers import WAYS, Flat, PeerHouse
 from bench.recall import DEPTH, SETS, Answer, House, groups, played, sized
-from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
+from bench.recall_data import ADVERSARIAL, Held, Life, Question, notes, padding, read, subjects
 
 pytestmark = pytest.mark.long
 

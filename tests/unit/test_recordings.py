@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import extras
+from bot import program
 from bot.models import chains
 from bot.models.chains import build_transcriber
 from bot.settings.models import EMBEDDED, ModelName
@@ -19,8 +19,7 @@ from core.enclosures import Attachment, AttachmentKind
 from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
 from core.files.port import Content, Heard, Transcriber
 from core.files.reading import WhisperTranscriber
-from core.providers.openai import OpenAIEndpoint
-from core.providers.openai_transcriber import OpenAITranscriber
+from core.providers.openai import OpenAIEndpoint, OpenAITranscriber
 from core.text.words import folded_words
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer, failure
@@ -233,7 +232,7 @@ def test_the_setting_names_a_model_of_a_server_that_can() -> None:
 
 def test_the_embedded_one_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load(storage_url="memory:", model_transcription="embedded")
-    monkeypatch.setattr(chains, "is_installed", lambda extra: extra == extras.VOICE)
+    monkeypatch.setattr(chains, "is_installed", lambda extra: extra == program.VOICE)
     assert isinstance(build_transcriber(settings), WhisperTranscriber)
     monkeypatch.setattr(chains, "is_installed", lambda _: False)
     with pytest.raises(ConfigError, match="elefante\\[voice\\]"):
@@ -241,7 +240,7 @@ def test_the_embedded_one_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_without_its_packages_the_process_ends_and_that_is_an_error_of_a_provider() -> None:
-    if extras.is_installed(extras.VOICE):
+    if program.is_installed(program.VOICE):
         pytest.skip("the extra voice is installed")
     scribe = WhisperTranscriber()
     with pytest.raises(ProviderDown, match="whisper:base ended"):
@@ -250,7 +249,7 @@ async def test_without_its_packages_the_process_ends_and_that_is_an_error_of_a_p
     await scribe.close()
 
 
-@pytest.mark.skipif(not extras.is_installed(extras.VOICE), reason="the extra voice is not installed")
+@pytest.mark.skipif(not program.is_installed(program.VOICE), reason="the extra voice is not installed")
 async def test_silence_has_no_words_and_what_is_no_recording_is_an_error() -> None:
     scribe = WhisperTranscriber()
     assert await scribe.transcribe(silence(), "audio/wav", "pt-BR") == ""
@@ -267,7 +266,7 @@ SPEECH = (Path(__file__).parents[1] / "data" / "senses" / "speech.ogg").read_byt
 _SAID = "And so, my fellow Americans: ask not what your country can do for you, ask what you can do for your country."
 
 
-@pytest.mark.skipif(not extras.is_installed(extras.VOICE), reason="the extra voice is not installed")
+@pytest.mark.skipif(not program.is_installed(program.VOICE), reason="the extra voice is not installed")
 @pytest.mark.parametrize("language", ["en-GB", ""])
 async def test_a_voice_note_in_opus_is_written_down_by_the_real_model(language: str) -> None:
     scribe, told = WhisperTranscriber(), list[tuple[float, float]]()
@@ -282,7 +281,7 @@ async def test_a_voice_note_in_opus_is_written_down_by_the_real_model(language: 
     assert 9 < told[-1][0] <= 11.1
 
 
-@pytest.mark.skipif(not extras.is_installed(extras.VOICE), reason="the extra voice is not installed")
+@pytest.mark.skipif(not program.is_installed(program.VOICE), reason="the extra voice is not installed")
 async def test_a_round_video_is_heard_and_one_without_sound_has_no_words() -> None:
     scribe = WhisperTranscriber()
     assert folded_words(await scribe.transcribe(film(SPEECH), "video/mp4", "en")) == folded_words(_SAID)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import reindex as verb
+from bot.cli import storage as verb
 from bot.settings.settings import Settings, load
 from bot.wiring import build
 from core.errors import ProviderError
@@ -36,7 +36,7 @@ async def remembered(folder: Path, server: LoopbackServer) -> None:
             memory = app.features.memories.of(person)
             for number in range(2):
                 draft = MemoryDraft(MemoryKind.TEXT, f"a porta {number} de {person.user} é azul", (f"porta {number}",))
-                await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+                await memory.add([draft])
 
 
 async def missing(folder: Path, server: LoopbackServer, model: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
@@ -19,7 +18,7 @@ from core.outgoing import OutgoingMessage
 from core.text import assertions
 from core.text.markdown import plain_times
 from core.types import MemoryDraft, MemoryKind, Preferences
-from tests.fakes.house import ANA, House, answered
+from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls
 
 ZONE = "America/Sao_Paulo"  # where it is 12:09 on Saturday, 14 March 2026
@@ -59,10 +58,7 @@ def answer(house: House, *answers: Answer) -> None:
 
 async def say(house: House, text: str, *, quotes: Sequence[Quote] = ()) -> OutgoingMessage:
     """Say something to a bot that has just been started; return its last message, with the words of times."""
-    channel = house.channel()
-    async with house.chatbot() as chatbot:
-        incoming = replace(house.incoming(text, message_id=uuid.uuid4().hex), quotes=tuple(quotes))
-        await answered(chatbot, incoming, channel)
+    channel = await house.say(text, quotes=tuple(quotes))
     shown = channel.screen[-1]
     return replace(shown, text=plain_times("\n\n".join(each.text for each in channel.screen)))
 
@@ -99,21 +95,6 @@ async def test_in_a_single_call_it_is_set_and_confirmed_with_the_date_and_an_und
     assert await kept(house) == []
 
 
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        ("me lembra de pagar o aluguel amanhã às 9", "pagar o aluguel"),
-        ("remind me to pay the rent tomorrow at 9", "pay the rent"),
-        ("recuérdame pagar el alquiler mañana a las 9", "pagar el alquiler"),
-    ],
-)
-async def test_without_a_language_model_in_three_languages(message: str, words: str) -> None:
-    house = await limited()
-    shown = await say(house, message)
-    assert await kept(house) == [f"{words} @ 2026-03-15 09:00"]
-    assert f"“{words}”" in shown.text
-
-
 async def test_both_are_done_where_both_are_asked_for_and_nothing_more_is_offered() -> None:
     draft = {"type": "text", "content": "I pay rent on the 5th", "bindings": ["rent"]}
     calls = [
@@ -129,19 +110,83 @@ async def test_both_are_done_where_both_are_asked_for_and_nothing_more_is_offere
     assert not any(each.command.startswith("/remind ") for each in shown.choices)
 
 
-async def test_without_a_language_model_a_message_may_ask_for_several_things() -> None:
-    house = await limited()
-    await say(house, "lembre que meu gato é preto. me lembra de ligar amanhã às 9. me lembra de pagar amanhã às 10")
-    assert await kept(house) == ["ligar @ 2026-03-15 09:00", "pagar @ 2026-03-15 10:00"]
-    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["meu gato é preto."]
-
-
 async def test_a_turn_that_runs_again_sets_nothing_twice() -> None:
     house = await single(do("ReminderSet", text="stretch", when="in 20 minutes"))
     await say(house, "remind me in 20 minutes to stretch")
     shown = await say(house, "remind me in 20 minutes to stretch")
     assert await kept(house) == ["stretch @ 2026-03-14 12:29"]
     assert "“stretch”" in shown.text
+
+
+# --- without a language model: what was said, what is set then, and what is remembered -----------------------------
+
+BREAD, PILLS = "me lembra de comprar pão", "remind me of pills every day at 7am"
+RENT_AT_TEN = "me lembra de pagar o aluguel amanhã às 10h"
+REX = "o cachorro se chama Rex"
+TALKS: dict[str, tuple[Sequence[str], Sequence[str], Sequence[str]]] = {
+    "Portuguese": (["me lembra de pagar o aluguel amanhã às 9"], ["pagar o aluguel @ 2026-03-15 09:00"], []),
+    "English": (["remind me to pay the rent tomorrow at 9"], ["pay the rent @ 2026-03-15 09:00"], []),
+    "Spanish": (["recuérdame pagar el alquiler mañana a las 9"], ["pagar el alquiler @ 2026-03-15 09:00"], []),
+    "several things": (
+        ["lembre que meu gato é preto. me lembra de ligar amanhã às 9. me lembra de pagar amanhã às 10"],
+        ["ligar @ 2026-03-15 09:00", "pagar @ 2026-03-15 10:00"],
+        ["meu gato é preto."],
+    ),
+    "a memory after": (
+        [f"me lembra de comprar ração amanhã às 9 e guarda que {REX}"],
+        ["comprar ração @ 2026-03-15 09:00"],
+        [REX],
+    ),
+    "a memory before": (
+        [f"guarda que {REX} e me lembra de comprar ração amanhã às 9"],
+        ["comprar ração @ 2026-03-15 09:00"],
+        [REX],
+    ),
+    "a reply in the morning": ([BREAD, "amanhã de manhã"], ["comprar pão @ 2026-03-15 09:00"], []),
+    "a polite reply": ([BREAD, "let's say tomorrow at 9, please"], ["comprar pão @ 2026-03-15 09:00"], []),
+    "a no with a time": ([BREAD, "não, amanhã às 10"], ["comprar pão @ 2026-03-15 10:00"], []),
+    "a greeting is no reply": ([BREAD, "boa noite"], [], []),
+    "nor one in English": ([BREAD, "good morning to you"], [], []),
+    "nor one in Spanish": ([BREAD, "buenas tardes"], [], []),
+    "nor an appointment": ([BREAD, "o dentista é amanhã às 9"], [], ["o dentista é amanhã às 9"]),
+    "a request in place of a reply": ([BREAD, "me lembra de ligar amanhã às 9"], ["ligar @ 2026-03-15 09:00"], []),
+    "moved in English": ([PILLS, "change the pills reminder to 9am"], ["pills @ 2026-03-15 09:00 FREQ=DAILY"], []),
+    "moved in Portuguese": ([PILLS, "muda o lembrete pills pras 21h30"], ["pills @ 2026-03-15 21:30 FREQ=DAILY"], []),
+    "moved in Spanish": (
+        [PILLS, "cambia el recordatorio de pills a las 21:30"],
+        ["pills @ 2026-03-15 21:30 FREQ=DAILY"],
+        [],
+    ),
+    "another day ends the rule": (
+        [PILLS, "move the pills reminder to Friday at 6pm"],
+        ["pills @ 2026-03-20 18:00"],
+        [],
+    ),
+    "the one of a day is deleted": (
+        [
+            "remind me to pay the rent tomorrow at 9",
+            "remind me to call the dentist friday at 10",
+            "cancel my friday reminder",
+        ],
+        ["pay the rent @ 2026-03-15 09:00"],
+        [],
+    ),
+    "deleted in Portuguese": ([RENT_AT_TEN, "apaga o lembrete do aluguel"], [], []),
+    "deleted in Spanish": ([RENT_AT_TEN, "borra el recordatorio de aluguel"], [], []),
+    "deleted in English": ([RENT_AT_TEN, "delete the aluguel reminder"], [], []),
+    "no wish for a secret": (["recuérdame pagar la luz mañana a las 10", "no me recuerdes lo de la luz"], [], []),
+}
+
+
+@pytest.mark.parametrize(("said", "due", "remembered"), TALKS.values(), ids=TALKS)
+async def test_without_a_language_model_reminders_are_set_moved_and_deleted_by_words(
+    said: Sequence[str], due: Sequence[str], remembered: Sequence[str]
+) -> None:
+    house = await limited()
+    told = [(await say(house, message)).text for message in said]
+    assert await kept(house) == due
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == remembered
+    assert not any(none in told[-1] for none in ("Nada foi apagado", "No se borró", "Nothing was deleted"))
 
 
 # --- the time ---------------------------------------------------------------------------------------------------------
@@ -210,38 +255,61 @@ async def test_without_a_time_it_is_asked_and_the_next_message_is_read_as_one() 
     assert await kept(house) == ["comprar pão @ 2026-03-15 07:00"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "hour"),
-    [("amanhã de manhã", "09:00"), ("let's say tomorrow at 9, please", "09:00"), ("não, amanhã às 10", "10:00")],
-)
-async def test_a_reply_may_say_a_little_more_than_the_time(reply: str, hour: str) -> None:
-    house = await limited()
-    await say(house, "me lembra de comprar pão")
-    await say(house, reply)
-    assert await kept(house) == [f"comprar pão @ 2026-03-15 {hour}"]
-
-
-@pytest.mark.parametrize("greeting", ["boa noite", "good morning to you", "buenas tardes", "o dentista é amanhã às 9"])
-async def test_a_time_in_passing_is_no_reply(greeting: str) -> None:
-    house = await limited()
-    await say(house, "me lembra de comprar pão")
-    await say(house, greeting)
-    assert await kept(house) == []
-
-
-async def test_a_request_in_place_of_the_reply_is_a_request() -> None:
-    house = await limited()
-    await say(house, "me lembra de comprar pão")
-    await say(house, "me lembra de ligar amanhã às 9")
-    assert await kept(house) == ["ligar @ 2026-03-15 09:00"]
-
-
 async def test_a_time_beside_an_event_rests_on_a_memory_which_is_told() -> None:
     house = await single(do("ReminderSet", text="leave", when="an hour before my flight"))
     await remember(house, "my flight is on friday at 10")
     shown = await say(house, "remind me to leave an hour before my flight")
     assert await kept(house) == ["leave @ 2026-03-20 09:00"]
     assert "By what you told me: “my flight is on friday at 10”" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "set_"),
+    [
+        (
+            "the exam is on friday at 10",
+            "remind me the day before at 8pm",
+            "the exam is on friday at 10 @ 2026-03-19 20:00",
+        ),
+        (
+            "the exam is on friday at 10",
+            "remind me two hours before it",
+            "the exam is on friday at 10 @ 2026-03-20 08:00",
+        ),
+        ("a prova é sexta às 10h", "me avisa um dia antes", "a prova é sexta às 10h @ 2026-03-19 10:00"),
+        ("a prova é sexta às 10h", "me lembra na véspera às 20h de estudar", "estudar @ 2026-03-19 20:00"),
+        (
+            "el examen es el viernes a las 10",
+            "recuérdame ese día a las 8 de la mañana llevar lápiz",
+            "llevar lápiz @ 2026-03-20 08:00",
+        ),
+        (
+            "Leo's birthday is on april 2 and Bia's is on may 4",
+            "remind me the day before Bia's birthday at 9am to bake",
+            "bake @ 2026-05-03 09:00",
+        ),
+    ],
+)
+async def test_a_time_beside_what_was_told_last_is_read(known: str, message: str, set_: str) -> None:
+    house = await limited()
+    await say(house, f"guarda: {known}")
+    await say(house, message)
+    assert await kept(house) == [set_]
+
+
+async def test_two_times_beside_what_was_told_last_are_two_reminders() -> None:
+    house = await limited()
+    exam = "the exam is on friday at 10"
+    await say(house, f"remember that {exam}")
+    await say(house, "Please remind me the day before at 9pm and also two hours before it.")
+    assert await kept(house) == [f"{exam} @ 2026-03-19 21:00", f"{exam} @ 2026-03-20 08:00"]
+
+
+async def test_what_a_reminder_is_asked_for_is_kept_and_several_are_set() -> None:
+    house = await limited()
+    shown = await say(house, "the exam is on friday at 10, remind me the day before, and saturday at 9am to call Ana")
+    assert await kept(house) == ["the exam is on friday at 10 @ 2026-03-19 10:00", "call Ana @ 2026-03-21 09:00"]
+    assert "Saved: “the exam is on friday at 10”" in shown.text
 
 
 async def test_a_time_beside_an_unknown_event_is_asked() -> None:
@@ -451,44 +519,12 @@ async def test_one_that_is_not_there_is_said_not_to_be_found(message: str) -> No
     assert len(await kept(house)) == 1
 
 
-async def test_without_a_language_model_the_one_of_a_day_is_deleted() -> None:
-    house = await limited()
-    await say(house, "remind me to pay the rent tomorrow at 9")
-    await say(house, "remind me to call the dentist friday at 10")
-    await say(house, "cancel my friday reminder")
-    assert [each.split(" @")[0] for each in await kept(house)] == ["pay the rent"]
-
-
 @pytest.mark.parametrize("said", ["tonight 19:30 call mum", "03/05 14h reunião com o contador"])
 async def test_an_appointment_is_kept_without_a_model_and_a_reminder_offered(said: str) -> None:
     house = await limited()
     shown = await say(house, said)
     assert said.rsplit(maxsplit=1)[-1] in shown.text
     assert [each.command.split()[0] for each in shown.choices] == ["/undo", "/remind"]
-
-
-@pytest.mark.parametrize(
-    ("message", "due"),
-    [
-        ("change the pills reminder to 9am", "pills @ 2026-03-15 09:00 FREQ=DAILY"),
-        ("muda o lembrete pills pras 21h30", "pills @ 2026-03-15 21:30 FREQ=DAILY"),
-        ("cambia el recordatorio de pills a las 21:30", "pills @ 2026-03-15 21:30 FREQ=DAILY"),
-    ],
-)
-async def test_a_reminder_is_moved_by_words_and_keeps_its_rule(message: str, due: str) -> None:
-    house = await limited()
-    await say(house, "remind me of pills every day at 7am")
-    await say(house, message)
-    assert await kept(house) == [due]
-    assert await house.memories.of(ANA).page(limit=9) == []
-
-
-async def test_another_day_ends_the_rule_of_a_reminder_that_is_moved() -> None:
-    house = await limited()
-    await say(house, "remind me of pills every day at 7am")
-    await say(house, "move the pills reminder to Friday at 6pm")
-    [moved] = await house.reminders.of([ANA])
-    assert not moved.schedule.rule
 
 
 @pytest.mark.parametrize(
@@ -510,38 +546,6 @@ async def test_a_reminder_is_paused_by_words_and_goes_on(pause: str, resume: str
     await say(house, resume)
     [going] = await house.reminders.of([ANA])
     assert going.state is ReminderState.WAITING
-
-
-@pytest.mark.parametrize(
-    "message", ["apaga o lembrete do aluguel", "borra el recordatorio de aluguel", "delete the aluguel reminder"]
-)
-async def test_who_deletes_a_reminder_is_not_told_that_nothing_was_deleted(message: str) -> None:
-    house = await limited()
-    await say(house, "me lembra de pagar o aluguel amanhã às 10h")
-    shown = await say(house, message)
-    assert not any(sentence in shown.text for sentence in ("Nada foi apagado", "No se borró", "Nothing was deleted"))
-    assert await kept(house) == []
-
-
-async def test_not_to_be_reminded_is_no_wish_to_keep_a_secret() -> None:
-    house = await limited()
-    await say(house, "recuérdame pagar la luz mañana a las 10")
-    await say(house, "no me recuerdes lo de la luz")
-    assert await kept(house) == []
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "me lembra de comprar ração amanhã às 9 e guarda que o cachorro se chama Rex",
-        "guarda que o cachorro se chama Rex e me lembra de comprar ração amanhã às 9",
-    ],
-)
-async def test_a_reminder_and_a_memory_may_share_a_sentence(message: str) -> None:
-    house = await limited()
-    await say(house, message)
-    assert await kept(house) == ["comprar ração @ 2026-03-15 09:00"]
-    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["o cachorro se chama Rex"]
 
 
 @pytest.mark.parametrize("question", ["what do I have tomorrow?", "o que eu tenho amanhã?", "¿qué tengo mañana?"])

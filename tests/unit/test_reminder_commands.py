@@ -101,14 +101,6 @@ async def test_what_has_passed_is_said_to_have_passed(talk: Talk) -> None:
     assert await kept(talk) == []
 
 
-async def test_a_repeated_one_names_its_rule_and_next_time(talk: Talk) -> None:
-    said = await talk.say("/remind every day at 7:00 take the pills")
-    assert instants(said) == [TOMORROW.replace(hour=7)]
-    assert "next time" in said
-    [made] = await kept(talk)
-    assert made.schedule.rule.startswith("FREQ=DAILY")
-
-
 async def test_an_unknown_zone_is_guessed_and_asked_about_once(talk: Talk) -> None:
     eve = UserKey("test", "eve")
     assert "Is that right?" in await talk.say("/remind tomorrow at 9 am one", eve)

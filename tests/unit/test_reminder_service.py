@@ -40,20 +40,16 @@ class Desk:
     clock: FakeClock = field(default_factory=FakeClock)
     store: ReminderStore = field(default_factory=lambda: ReminderStore(RamDatabase()))
     limits: Limits = field(default_factory=Limits)
-    rooms_off: set[str] = field(default_factory=set)
     woken: int = 0
     memories: Memories = field(init=False)
     service: Reminders = field(init=False)
 
     def __post_init__(self) -> None:
         self.memories = House(clock=self.clock).memories
-        self.service = Reminders(self.store, self.memories, self.clock, self.limits, self._wake, is_off=self._is_off)
+        self.service = Reminders(self.store, self.memories, self.clock, self.limits, self._wake)
 
     def _wake(self) -> None:
         self.woken += 1
-
-    async def _is_off(self, chat: ChatKey) -> bool:
-        return chat.chat in self.rooms_off
 
     async def set(self, text: str, time: Once | Recurrence, place: ReminderPlace = PRIVATE) -> Reminder:
         made = await self.service.set(place, text, time)
@@ -138,13 +134,6 @@ async def test_a_long_text_is_cut_with_a_sign_of_it(desk: Desk) -> None:
     assert made.text.endswith("…")
 
 
-async def test_none_is_set_in_a_room_where_they_are_off(desk: Desk) -> None:
-    desk.rooms_off.add("room")
-    assert await desk.service.set(ROOM, "tea", once(13)) is Refusal.OFF_HERE
-    await desk.set("tea", once(13), OTHER_ROOM)
-    await desk.set("tea", once(13), PRIVATE)
-
-
 @pytest.mark.spec("T15")
 async def test_in_a_room_only_its_own_are_seen_and_in_private_all_of_all_accounts(desk: Desk) -> None:
     await desk.memories.link(ANA, BIA)
@@ -223,15 +212,6 @@ async def test_each_change_can_be_taken_back_once(desk: Desk) -> None:
         assert await desk.service.undo(PRIVATE, made.id) is Refusal.TOO_LATE
 
 
-async def test_a_new_one_is_taken_back_by_removing_it(desk: Desk) -> None:
-    made = await desk.set("pills", once(13))
-    back = await desk.service.undo(PRIVATE, made.id)
-    assert isinstance(back, Reminder)
-    assert back.state is ReminderState.REMOVED
-    assert await desk.service.of(PRIVATE) == []
-    assert await desk.service.newest_change(PRIVATE) is None
-
-
 async def test_after_the_undo_time_nothing_is_taken_back(desk: Desk) -> None:
     made = await desk.set("pills", once(15))
     await desk.clock.advance(desk.service.undo_within.total_seconds())
@@ -272,17 +252,6 @@ async def test_a_snooze_taken_back_leaves_it_as_said(desk: Desk) -> None:
     assert back.state is ReminderState.DONE
 
 
-async def test_a_snoozed_one_is_said_again_then(desk: Desk) -> None:
-    made = await desk.set("pills", once(13))
-    await desk.clock.advance(3600)
-    fired = await desk.fire()
-    until = desk.clock.now() + timedelta(minutes=10)
-    [again] = await desk.service.snooze(PRIVATE, fired.batch, until)
-    assert (again.id, again.due, again.state, again.schedule.rule) == (made.id, until, ReminderState.WAITING, "")
-    await desk.clock.advance(600)
-    assert (await desk.fire()).id == made.id
-
-
 async def test_a_repeated_one_goes_on_beside_its_snooze_and_pressing_twice_adds_one(desk: Desk) -> None:
     made = await desk.set("pills", daily(13))
     await desk.clock.advance(3600)
@@ -294,14 +263,6 @@ async def test_a_repeated_one_goes_on_beside_its_snooze_and_pressing_twice_adds_
     assert (snoozed.text, snoozed.due, snoozed.schedule.rule) == ("pills", second, "")
     assert going.id == made.id
     assert going.schedule == made.schedule
-
-
-async def test_nobody_snoozes_what_was_said_to_another(desk: Desk) -> None:
-    await desk.set("pills", once(13), ROOM)
-    await desk.clock.advance(3600)
-    fired = await desk.fire()
-    assert await desk.service.snooze(replace(ROOM, user=BIA), fired.batch, desk.clock.now()) == []
-    assert await desk.service.said(replace(ROOM, user=BIA), fired.batch) == []
 
 
 async def test_a_change_is_made_on_what_it_is_then(desk: Desk) -> None:

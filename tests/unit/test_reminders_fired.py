@@ -15,8 +15,7 @@ from core.features.reminders.scheduler import Permission, Scheduler
 from core.features.reminders.service import ReminderPlace
 from core.times.reading import Once, Recurrence
 from core.types import ChatKey, Locale, Role, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
 

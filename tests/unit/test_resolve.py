@@ -46,8 +46,7 @@ class Person:
         self._said += 1
         memory = self.memory(room)
         drafts = [MemoryDraft(MemoryKind.TEXT, text, (text[:40],)) for text in texts]
-        vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-        return (await memory.save(drafts, vectors, source_ids=[self._said], hints=hints))[0]
+        return (await memory.save(drafts, source_ids=[self._said], hints=hints))[0]
 
     async def pass_time(self) -> None:
         await self._clock.advance(60)

@@ -22,8 +22,7 @@ from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.storage.inbox import SqlInbox
 from core.types import Incoming, Locale, MemoryDraft, MemoryKind, Modal, Role
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.house import ANA, House, Script, over
 from tests.fakes.model import Answer, ScriptedModel, call
 from tests.fakes.ram import copy_of
@@ -208,18 +207,27 @@ async def answered(
     return channel, crash, house
 
 
+async def resumed(
+    text: str, *, limits: TurnLimits = AT_ONCE
+) -> AsyncIterator[tuple[int, FragileChannel, Crash, House]]:
+    """Ask that in processes that die at the first, the second … moment, and go on with it in a new one."""
+    for at in count(1):
+        channel, crash, _ = await answered(text, at, limits=limits)
+        if crash.stores is None:
+            assert at > 4
+            return
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        yield at, channel, crash, crash.stores
+
+
 @pytest.mark.parametrize(
     "text", ["/remember tea", *map(long, ("tell", "hello", "look for it", "keep 123", "/help", "/memories"))]
 )
 async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: str) -> None:
     whole, _, _ = await answered(text)
-    for at in count(1):
-        channel, crash, _ = await answered(text, at)
-        if crash.stores is None:
-            break
-        async with crash.stores.chatbot() as bot:
-            await bot.resume("test", OneChannel(channel))
-        assert not await crash.stores.inbox.owed("test")
+    async for at, channel, crash, kept in resumed(text):
+        assert not await kept.inbox.owed("test")
         seen = [shown.text for shown in channel.screen]
         texts = [shown.text for shown in whole.screen]
         passing = [shown for shown in channel.screen if not shown.stays]
@@ -259,12 +267,7 @@ async def test_a_late_answer_comes_anew_and_is_there_once_or_marked_whichever_wr
 
 @pytest.mark.long
 async def test_the_messages_of_an_answer_stay_in_their_order() -> None:
-    for at in count(1):
-        channel, crash, _ = await answered("tell", at)
-        if crash.stores is None:
-            break
-        async with crash.stores.chatbot() as bot:
-            await bot.resume("test", OneChannel(channel))
+    async for at, channel, crash, _ in resumed("tell"):
         if not crash.in_doubt:
             words = [int(word[1:]) for shown in channel.screen for word in shown.text.split()]
             assert all(later == earlier + 1 for earlier, later in pairwise(words)), at
@@ -282,58 +285,38 @@ async def test_a_shorter_answer_after_the_restart_leaves_nothing_of_the_longer_o
 
 
 async def test_what_was_written_is_told_once_and_can_be_undone_whenever_the_crash_came() -> None:
-    for at in count(1):
-        channel, crash, _ = await answered("keep 123", at)
-        if crash.stores is None:
-            break
-        async with crash.stores.chatbot() as bot:
-            await bot.resume("test", OneChannel(channel))
+    async for at, channel, _, kept in resumed("keep 123"):
         [told] = [shown for shown in channel.screen if shown.stays]
         assert told.text.count("Saved: “123”") == 1, at
         [undo] = told.choices
-        async with crash.stores.chatbot() as bot:
-            await (await bot.receive(crash.stores.incoming(undo.command, message_id="2"), channel))
-        assert [item.content for item in await crash.stores.memories.of(ANA).page(limit=9)] == ["wifi is 909"], at
+        async with kept.chatbot() as bot:
+            await (await bot.receive(kept.incoming(undo.command, message_id="2"), channel))
+        assert [item.content for item in await kept.memories.of(ANA).page(limit=9)] == ["wifi is 909"], at
     assert at > 10
 
 
 @pytest.mark.parametrize("cycle", [Cycle.STEPWISE, Cycle.SINGLE])
 async def test_what_was_asked_before_a_deletion_has_its_buttons_whenever_the_crash_came(cycle: Cycle) -> None:
-    for at in count(1):
-        channel, crash, _ = await answered("forget wifi", at, limits=replace(AT_ONCE, cycle=cycle))
-        if crash.stores is None:
-            break
-        async with crash.stores.chatbot() as bot:
-            await bot.resume("test", OneChannel(channel))
+    async for at, channel, _, kept in resumed("forget wifi", limits=replace(AT_ONCE, cycle=cycle)):
         asked = [shown for shown in channel.screen if shown.stays][-1]
         assert "wifi is 909" in asked.text, at
         assert [choice.label for choice in asked.choices] == ["🗑️ Delete", "Keep as it is"], at
-        async with crash.stores.chatbot() as bot:
-            delete = crash.stores.incoming(asked.choices[0].command, message_id="2")
+        async with kept.chatbot() as bot:
+            delete = kept.incoming(asked.choices[0].command, message_id="2")
             await (await bot.receive(delete, channel))
-        assert not await crash.stores.memories.of(ANA).page(limit=9), at
+        assert not await kept.memories.of(ANA).page(limit=9), at
     assert at > 6
 
 
 async def test_what_was_recalled_stands_below_the_answer_once_whenever_the_crash_came() -> None:
-    for at in count(1):
-        channel, crash, _ = await answered("look for it", at)
-        if crash.stores is None:
-            break
-        async with crash.stores.chatbot() as bot:
-            await bot.resume("test", OneChannel(channel))
+    async for at, channel, _, _ in resumed("look for it"):
         [told] = [shown for shown in channel.screen if shown.stays]
         assert (told.text, [item.content for item in told.memories]) == ("That is it.", ["wifi is 909"]), at
     assert at > 10
 
 
 async def test_what_was_handed_back_is_there_once_whenever_the_crash_came() -> None:
-    for at in count(1):
-        channel, crash, _ = await answered("show wifi", at)
-        if crash.stores is None:
-            break
-        async with crash.stores.chatbot() as bot:
-            await bot.resume("test", OneChannel(channel))
+    async for at, channel, crash, _ in resumed("show wifi"):
         handed = [shown for shown in channel.screen if shown.files]
         assert 1 <= len(handed) <= 1 + crash.in_doubt, (at, [shown.text for shown in channel.screen])
         assert next(shown.text for shown in channel.screen if shown.stays and not shown.files) == "wifi is 909"

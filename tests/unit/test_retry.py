@@ -11,7 +11,7 @@ from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderD
 from core.outgoing import MAX_COMMAND_BYTES
 from core.storage.inbox import SqlInbox
 from core.types import Incoming, Locale, MessageRole
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby

@@ -9,12 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.delivery.notifier import Notifier
 from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
 from core.features.reminders.delivery import DueMessages
@@ -24,7 +23,6 @@ from core.features.reminders.storage import ReminderStore
 from core.outgoing import MAX_COMMAND_BYTES, Button, ChannelLimits, Mention, OutgoingMessage
 from core.ports import Channel, Channels
 from core.storage.history import SqlHistory
-from core.storage.sqlite import open_database
 from core.types import ChatKey, Incoming, Locale, Preferences, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import START, FakeClock
@@ -297,25 +295,6 @@ async def test_the_name_of_a_message_is_another_when_more_is_said_in_it(town: To
     assert town.texts(ANA) == ["⏰ 2 reminders:\n• ↻ pay rent\n• buy milk"]
     first, second = town.telegram.names
     assert first != second
-
-
-async def test_on_a_disk_too_several_starts_say_everything_once(tmp_path: Path) -> None:
-    database = await open_database(tmp_path / "elefante.db")
-    town = Town(ReminderStore(database))
-    people = [UserKey("telegram", str(number)) for number in range(12)]
-    for number, user in enumerate(people):
-        await town.set(user, "pay rent", timedelta(seconds=number / 2), "FREQ=MINUTELY;INTERVAL=1;COUNT=2")
-    await town.store.claim(DueClaim(START, ["telegram"]))  # of a process that died
-    for _ in range(12):
-        async with town.working():
-            for _ in range(20):
-                await town.pass_(0.5)
-                for _ in range(8):  # SQLite's threads work in the order in which they are asked
-                    await database.write(lambda _: None)
-    await database.close()
-    assert town.texts("0")[0] == "↻ ⏰ pay rent"
-    assert [town.texts(user) for user in people[1:]] == [["⏰ pay rent"] * 2] * 11
-    assert all(at >= number / 2 for number, user in enumerate(people) for at in town.times(user)[:1])
 
 
 async def test_what_was_not_begun_when_the_bot_stops_is_said_at_the_next_start_without_a_mark(town: Town) -> None:
@@ -607,14 +586,6 @@ async def test_a_busy_chat_holds_up_no_other_and_its_own_stay_in_order(town: Tow
     assert not any("↻" in text for text in town.texts("room"))
 
 
-async def test_many_of_one_person_are_one_message_though_more_are_due_than_are_claimed_at_once(town: Town) -> None:
-    for number in range(60):
-        await town.set(ANA, f"task {number}", timedelta(microseconds=number - 60))
-    await town.run(1)
-    [text] = town.texts(ANA)
-    assert text.splitlines() == ["⏰ 60 reminders:", *(f"• task {number}" for number in range(60))]
-
-
 # --- at rest ---------------------------------------------------------------------------------------------------------
 
 
@@ -641,19 +612,6 @@ async def test_with_nothing_due_it_asks_once_every_five_minutes_and_does_nothing
         await town.pass_(2 * HOUR)
     assert store.asked == ["next_due"] * 24
     assert [at - START for at in town.purged_at] == [0 * HOUR, HOUR, 2 * HOUR]
-
-
-async def test_it_sleeps_until_the_next_is_due_and_no_longer() -> None:
-    store = Counted()
-    town = Town(store)
-    await town.set(ANA, "soon", 100 * SECOND)
-    async with town.working():
-        await town.pass_(1)
-        store.asked.clear()
-        await town.pass_(LONGEST_SLEEP_S)
-    assert set(store.asked) == {"next_due", "claim", "settle"}
-    assert len(store.asked) <= 5
-    assert town.times(ANA) == [100.0]
 
 
 # --- a store that fails ----------------------------------------------------------------------------------------------

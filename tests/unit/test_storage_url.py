@@ -50,7 +50,7 @@ def files(folder: Path) -> list[str]:
 
 async def say(app: App, *texts: str) -> list[str]:
     """Say that to a bot, as a member, and return its answers."""
-    await app.features.access._people.put(Person(ANA, Role.MEMBER, "Ana", START))
+    await app.features.access.people.put(Person(ANA, Role.MEMBER, "Ana", START))
     async with open_chatbot(app) as bot:
         handler = bot
         asked: dict[str, Any] = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
@@ -71,7 +71,7 @@ async def test_a_bot_remembers_either_way_and_only_one_on_the_disk_still_does_wh
     async with build(settings) as app:
         assert await app.features.memories.of(ANA).count() == (1 if kept else 0)
         assert len(await app.conversations.store.threads(ANA)) == (1 if kept else 0)
-        assert bool(await app.features.access._people.find(ANA)) is kept
+        assert bool(await app.features.access.people.find(ANA)) is kept
     assert bool(files(tmp_path)) is kept
 
 

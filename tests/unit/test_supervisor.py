@@ -21,8 +21,7 @@ from core.errors import BotError, ChannelBusy, ConfigError
 from core.features.admin.machine import Link
 from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import START, FakeClock
 
 OLGA = UserKey("discord", "1")
@@ -196,15 +195,6 @@ async def test_who_was_away_for_seconds_says_nothing_of_it_where_nobody_noticed(
         assert scene.owner.texts == []
 
 
-async def test_that_the_whole_ends_with_a_platform_is_told_as_that() -> None:
-    async with running(*BOTH, on_platform_end="exit") as (scene, task):
-        scene.ends["telegram"].set_exception(REVOKED)
-        await scene.until(task.done)
-        [told] = scene.told
-        assert "I end now (ON_PLATFORM_END=exit)" in told
-        assert "I connect again by myself" not in told
-
-
 async def test_its_settings_are_read_anew_and_no_others(caplog: pytest.LogCaptureFixture) -> None:
     async with running(*BOTH) as (scene, _):
         scene.refused["telegram"] = REVOKED
@@ -281,7 +271,9 @@ async def test_the_whole_ends_with_a_platform_where_that_is_wanted() -> None:
         assert isinstance(failure, BotError)
         assert not isinstance(failure, ConfigError)
         assert str(failure) == f"telegram ended: {REVOKED}"
-        assert len(scene.told) == 1
+        [told] = scene.told
+        assert "I end now (ON_PLATFORM_END=exit)" in told
+        assert "I connect again by myself" not in told
         assert len(scene.starts) == 2
 
 

@@ -15,22 +15,17 @@ import pytest
 from core.errors import ChannelGone, StorageError
 from core.features.access.storage import Person
 from core.features.ledger.calls import ModelCall
-from core.features.ledger.storage import Ledger
 from core.features.reminders.reminders import Before, Kind, Reminder, ReminderState, Schedule
-from core.features.reminders.storage import ReminderStore
 from core.features.transfer import export as takeout
 from core.features.transfer.export import Takeout
 from core.features.transfer.files import Spool
 from core.outgoing import ChannelLimits
-from core.storage.history import SqlHistory
-from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Summary
 from core.types import ChatKey, MemoryDraft, MemoryKind, Message, MessageRole, Role, UserKey
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import FileChannel, OneChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 
 ROOT = Path(__file__).parents[2]
@@ -73,10 +68,7 @@ async def test_the_form_of_the_file_is_the_one_that_is_documented() -> None:
 async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
     house = House(
-        store=SqlMemories(database),
-        history=SqlHistory(database),
-        ledger=Ledger(database),
-        reminders=ReminderStore(database),
+        database=database,
     )
     await house.people.put(Person(ANA, Role.MEMBER, "Ana", house.clock.now()))
     memory = house.memories.of(ANA, ChangeContext("act-1", "test:room"))

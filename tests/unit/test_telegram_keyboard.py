@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.telegram.keyboard import Pressed, keyboard, pressed, stop_keyboard
+from adapters.telegram.markup import Pressed, keyboard, pressed, stop_keyboard
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 
 _LABELS = st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=40), max_size=30)

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from telegram import MessageEntity
 from telegramify_markdown.config import get_runtime_config
 
-from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render, style
+from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render
 from core.outgoing import OutgoingMessage
 from core.types import MemoryNote, Modal
-
-STYLE = style()
 
 
 def spans(rendered: Rendered) -> list[tuple[str, int, int]]:
@@ -41,14 +39,14 @@ def cut_out(rendered: Rendered, entity: MessageEntity) -> str:
 def test_markdown_is_drawn_with_entities_counted_in_utf16_units(
     markdown: str, text: str, entities: list[tuple[str, int, int]]
 ) -> None:
-    rendered = render(markdown, STYLE)
+    rendered = render(markdown)
     assert rendered.text == text
     assert spans(rendered) == entities
 
 
 @pytest.mark.parametrize("unfinished", ["**abc", "`abc", "[abc](http://", "~~abc", "_abc", "<abc", "||abc"])
 def test_half_finished_markdown_stays_as_it_is(unfinished: str) -> None:
-    assert render(unfinished, STYLE) == Rendered(unfinished)
+    assert render(unfinished) == Rendered(unfinished)
 
 
 @pytest.mark.parametrize(
@@ -65,31 +63,31 @@ def test_half_finished_markdown_stays_as_it_is(unfinished: str) -> None:
     ],
 )
 def test_what_only_looks_like_markup_is_shown_as_written(meant: str) -> None:
-    assert render(meant, STYLE).text == meant
+    assert render(meant).text == meant
 
 
 def test_what_was_escaped_is_shown_without_its_backslash() -> None:
-    assert render(r"\$5 \<b> \*x\*", STYLE).text == "$5 <b> *x*"
+    assert render(r"\$5 \<b> \*x\*").text == "$5 <b> *x*"
 
 
 @pytest.mark.parametrize("nothing", ["", "\n", "```\n```", "\ufdd0"])
 def test_a_message_is_never_empty(nothing: str) -> None:
-    assert draw(OutgoingMessage(nothing), render(nothing, STYLE)).text.strip()
+    assert draw(OutgoingMessage(nothing), render(nothing)).text.strip()
 
 
 def test_what_cannot_be_sent_is_left_out() -> None:
-    assert render("a\x00b\x1b[2J\ud800 **c**", STYLE).text == "ab[2J c"
+    assert render("a\x00b\x1b[2J\ud800 **c**").text == "ab[2J c"
 
 
 def test_more_entities_than_telegram_shows_measure_as_more_than_a_message_holds() -> None:
-    assert render("**a** " * 98, STYLE).size == 98 * 2 - 1
-    assert render("**a** " * 100, STYLE).size > MAX_UNITS
-    assert render("**a** " * 400, STYLE).size > render("**a** " * 200, STYLE).size
+    assert render("**a** " * 98).size == 98 * 2 - 1
+    assert render("**a** " * 100).size > MAX_UNITS
+    assert render("**a** " * 400).size > render("**a** " * 200).size
 
 
 def test_size_is_counted_after_formatting_in_utf16_units() -> None:
-    assert render("**😀**", STYLE).size == 2
-    assert render("[x](http://example.com/long)", STYLE).size == 1
+    assert render("**😀**").size == 2
+    assert render("[x](http://example.com/long)").size == 1
 
 
 def memory(content: str, binding: str = "senha") -> MemoryNote:
@@ -98,7 +96,7 @@ def memory(content: str, binding: str = "senha") -> MemoryNote:
 
 def test_memories_stand_in_one_quote_that_opens() -> None:
     shown = OutgoingMessage("🧠 **senha**: abc\n> x", Modal.MEMORY)
-    rendered = draw(shown, render(shown.text, STYLE))
+    rendered = draw(shown, render(shown.text))
     assert spans(rendered)[0] == ("expandable_blockquote", 0, len(rendered.text) + 1)
     assert [kind for kind, _, _ in spans(rendered)] == ["expandable_blockquote", "bold"]
 
@@ -108,7 +106,7 @@ def test_memories_stand_in_one_quote_that_opens() -> None:
 )
 def test_a_memory_is_shown_letter_by_letter(password: str) -> None:
     shown = OutgoingMessage(f"🧠 **senha**: {password}", Modal.MEMORY, (memory(password), memory(password, "outra")))
-    rendered = draw(shown, render(shown.text, STYLE))
+    rendered = draw(shown, render(shown.text))
     day = "14 Mar 2026"
     assert rendered.text == f"🧠 senha: {password} · {day}\n🧠 outra: {password} · {day}"
     assert [kind for kind, _, _ in spans(rendered)] == ["expandable_blockquote", "bold", "bold"]
@@ -117,11 +115,11 @@ def test_a_memory_is_shown_letter_by_letter(password: str) -> None:
 
 def test_memories_that_would_not_fit_are_shown_as_the_core_shortened_them() -> None:
     shown = OutgoingMessage("🧠 **senha**: curta", Modal.MEMORY, tuple(memory("x" * 600) for _ in range(9)))
-    assert draw(shown, render(shown.text, STYLE)).text == "🧠 senha: curta"
+    assert draw(shown, render(shown.text)).text == "🧠 senha: curta"
 
 
 def below(text: str, *items: MemoryNote) -> Rendered:
-    return draw(OutgoingMessage(text, memories=items), render(text, STYLE))
+    return draw(OutgoingMessage(text, memories=items), render(text))
 
 
 def test_memories_stand_below_the_text_that_rests_on_them_in_a_quote_that_opens() -> None:
@@ -154,12 +152,12 @@ def test_memories_are_shortened_to_the_room_below_a_text_which_stays_whole(chars
 
 def test_folded_lines_stand_in_a_quote_of_their_own_letter_by_letter_as_many_as_fit() -> None:
     shown = OutgoingMessage("É **a**.", memories=(memory("x"),), folded="How: 2 steps\n• *one*\n• two")
-    rendered = draw(shown, render(shown.text, STYLE))
+    rendered = draw(shown, render(shown.text))
     assert rendered.text.split("\n")[2:] == ["How: 2 steps", "• *one*", "• two"]
     quotes = [cut_out(rendered, each) for each in rendered.entities if each.type == "expandable_blockquote"]
     assert quotes == [rendered.text.split("\n")[1], "How: 2 steps\n• *one*\n• two"]
     long = "a" * (MAX_UNITS - 28)
-    assert draw(replace(shown, text=long, memories=()), render(long, STYLE)).text == f"{long}\nHow: 2 steps\n• *one*"
+    assert draw(replace(shown, text=long, memories=()), render(long)).text == f"{long}\nHow: 2 steps\n• *one*"
     assert draw(replace(shown, text=long + "a" * 25, memories=()), Rendered(long + "a" * 25)).text == long + "a" * 25
 
 
@@ -169,10 +167,9 @@ def test_a_text_of_many_entities_keeps_them_all_and_the_quote_and_names_go_plain
 
 
 def test_a_custom_emoji_which_bots_may_not_send_is_its_plain_self() -> None:
-    assert render("![👍](tg://emoji?id=5368324170671202286)", STYLE) == Rendered("👍")
+    assert render("![👍](tg://emoji?id=5368324170671202286)") == Rendered("👍")
 
 
 def test_our_taste_is_our_own_and_changes_nobody_elses() -> None:
-    before = get_runtime_config().markdown_symbol.heading_level_1
-    style().markdown_symbol.heading_level_1 = "!"
-    assert get_runtime_config().markdown_symbol.heading_level_1 == before != ""
+    assert render("# Título").text == "Título"
+    assert get_runtime_config().markdown_symbol.heading_level_1 != ""

@@ -43,7 +43,7 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
             (UserKey("discord", "10"), Role.ADMIN),
             (UserKey("telegram", "-11"), Role.ADMIN),
         ):
-            await app.features.access._people.put(Person(user, role, "x", START))
+            await app.features.access.people.put(Person(user, role, "x", START))
         assert await given["staff"].ids() == [7, 8]
         assert not given["staff"].changed.is_set()
         less = Decision(START, None, DecisionKind.ROLE, "telegram:8", Role.ADMIN, Role.MEMBER)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.providers.openai import ThoughtFilter
+from core.providers.chat_completions import ThoughtFilter
 
 
 def filtered(pieces: list[str]) -> str:

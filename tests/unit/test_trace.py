@@ -27,8 +27,7 @@ from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.tasks import Phase, Trace, traced
 from core.types import Incoming
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes.channel import OneChannel, RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script, over
 

@@ -117,12 +117,6 @@ async def test_undo_takes_back_the_last_change_whatever_made_it_and_then_the_one
     assert await talk.say("/undo") == NOTHING
 
 
-async def test_undo_said_of_something_is_no_command(talk: Talk) -> None:
-    await talk.say("save my wifi password abc123")
-    await talk.say("undo my seat belt")
-    assert await talk.contents() != []
-
-
 async def test_what_was_undone_is_not_undone_again(talk: Talk) -> None:
     await talk.say("/remember the wifi password is abc123")
     [item] = await talk.house.memories.of(ANA).page(limit=1)

@@ -83,12 +83,6 @@ async def test_a_day_is_one_of_the_time_zone(tmp_path: Path) -> None:
     assert (document["since"], document["timezone"]) == (today.date().isoformat(), zone.key)
 
 
-async def test_what_was_spent_in_a_room_is_told_apart(tmp_path: Path) -> None:
-    settings = await written(tmp_path, CALL, replace(CALL, room="telegram:-100"))
-    document = await verb.usage(settings, by=["room"])
-    assert [(row["room"], row["calls"]) for row in document["rows"]] == [("", 1), ("telegram:-100", 1)]
-
-
 async def test_a_grouping_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="day,user,mode,model,outcome,room"):
         await verb.usage(await written(tmp_path), by=["colour"])

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.delivery.line import Line, PlaceInLine
 from core.delivery.plan import Pace
-from core.delivery.view import View
+from core.delivery.view import Line, PlaceInLine, View
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ClaimLost, ProviderDown, StreamCut, Undelivered
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.types import MemoryNote, Modal
@@ -220,18 +219,6 @@ async def test_statuses_follow_each_other_in_one_message_no_faster_than_the_chan
     await view.close()
 
 
-@pytest.mark.spec("T5")
-async def test_a_message_does_not_wait_for_the_pace_of_the_statuses_before_it(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock)
-    view = View(channel, clock)
-    await view.status("Buscando por memórias...")
-    await view.status("…, formatando")
-    await view.show(OutgoingMessage("🧠 senha", Modal.MEMORY))
-    assert channel.screen == [OutgoingMessage("🧠 senha", Modal.MEMORY)]
-    assert clock.monotonic() == 0.0
-    await view.close()
-
-
 async def test_a_call_returns_when_its_message_is_written_also_while_the_writer_is_busy(clock: FakeClock) -> None:
     channel = SlowChannel(clock)
     view = View(channel, clock, patience_s=10.0)
@@ -265,20 +252,6 @@ async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
     closing = asyncio.create_task(view.close(within_s=1.0))
     await clock.advance(1.0)
     await closing
-
-
-@pytest.mark.spec("T5")
-async def test_the_end_of_an_answer_does_not_wait(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock)
-    view = View(channel, clock, pace=Pace(first_chars=1, gather_s=0.0, stretch_edits=1))
-    reading = asyncio.create_task(tell(view, said(*"abcdefghijkl", clock=clock, gap_s=1.0)))
-    await clock.advance(11.5)
-    assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0]
-    await clock.advance(0.5)
-    await reading
-    assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0, 12.0]
-    assert channel.screen == [OutgoingMessage("abcdefghijkl")]
-    await view.close()
 
 
 async def test_the_pace_of_the_channel_never_holds_back_the_model(clock: FakeClock) -> None:
@@ -424,34 +397,6 @@ async def test_a_turn_that_ends_on_a_status_leaves_nothing_to_be_replaced(clock:
     await view.status("pensando")
     await finish(clock, view)
     assert never.log == []
-
-
-async def test_blank_text_is_never_posted_and_keeps_the_status_for_the_next(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock)
-    view = View(channel, clock)
-    await view.status(" ")
-    await view.status("pensando")
-    await tell(view, said(" ", "\n"))
-    await view.show(OutgoingMessage(" "))
-    await view.show(OutgoingMessage("oi"))
-    assert channel.screen == [OutgoingMessage("oi")]
-    await view.close()
-
-
-async def test_an_answer_longer_than_a_message_goes_on_in_the_next(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock, ChannelLimits(100, 1.5))
-    view = View(channel, clock)
-    text = "```python\n" + "".join(f"valor{n} = {n} * 2\n" for n in range(40)) + "```\nPronto."
-    chunks = [text[at : at + 7] for at in range(0, len(text), 7)]
-    reading = asyncio.create_task(tell(view, said(*chunks, clock=clock, gap_s=0.1)))
-    await clock.advance(60.0)
-    await reading
-    await finish(clock, view)
-    assert all(len(shown) <= 100 for shown in channel.texts)
-    assert all(shown.startswith("```python\n") for shown in channel.texts[:-1])
-    assert all(shown.count("```") in {0, 2} for shown in channel.texts)
-    assert channel.texts[-1].endswith("Pronto.")
-    assert "".join(channel.texts).count("valor") == 40
 
 
 @given(

@@ -202,23 +202,16 @@ async def test_what_was_forgotten_since_is_said_to_be_so_and_its_words_are_gone(
     assert not any(message.basis for message in await _messages(talk) if not message.text)
 
 
-async def test_after_forget_all_nothing_is_left_of_it(talk: Talk) -> None:
-    screen = Screen(talk.house)
-    await screen.say(f"remember that {LOCKER}")
-    await screen.say("what's the locker code?")
-    answer = screen.last
-    code = (await screen.say("/forget all")).text.split("/forget all ")[1].split()[0].strip(".`*)")
-    await screen.say(f"/forget all {code}")
-    assert (await screen.say("/why", replies_to=answer)).text == NOT_YOURS
-    assert (await screen.say("/why")).text.startswith("There is nothing of mine to explain")
-
-
 async def test_with_memory_off_nothing_is_kept_and_it_says_so(talk: Talk) -> None:
     await talk.keep(LOCKER)
     await talk.say("/memory off")
     assert "4417" in await talk.say("what's the locker code?")
     assert await talk.say("/why") == "I kept nothing on what that answer rests on. Memory was off then (/memory)."
     assert not any(message.basis for message in await _messages(talk))
+    await talk.say("/memory on")
+    await talk.say("/memory incognito")
+    await talk.say("what's the locker code?")
+    assert (await talk.say("/why")).endswith("We are incognito: to end that, /memory on")
 
 
 async def test_what_is_asked_in_words_is_answered_in_their_language(talk: Talk) -> None:
@@ -421,7 +414,7 @@ async def _keep(house: House, *contents: str) -> None:
     memory = house.memories.of(ANA)
     for content in contents:
         draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-        await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+        await memory.add([draft])
 
 
 async def _said_before(talk: Talk, text: str) -> None:

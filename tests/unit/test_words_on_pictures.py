@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from ttf_opensans import opensans
 
-from bot import extras, wiring
+from bot import program, wiring
 from core.enclosures import Attachment, AttachmentKind
 from core.files.child import in_rows
 from core.files.port import Content, Problem, ReadFile, Reading
@@ -115,19 +115,19 @@ def test_what_stands_far_right_belongs_to_the_row_at_its_left() -> None:
 
 @pytest.mark.parametrize(("is_here", "kind"), [(True, WordsReader), (False, ProcessReader)])
 def test_words_are_read_where_the_extra_is(monkeypatch: pytest.MonkeyPatch, *, is_here: bool, kind: type) -> None:
-    monkeypatch.setattr(wiring, "is_installed", lambda extra: is_here and extra == extras.OCR)
+    monkeypatch.setattr(wiring, "is_installed", lambda extra: is_here and extra == program.OCR)
     assert type(wiring.new_reader()) is kind
 
 
 async def test_without_the_packages_nothing_is_read_and_nothing_fails() -> None:
-    if extras.is_installed(extras.OCR):
+    if program.is_installed(program.OCR):
         pytest.skip("the extra ocr is installed")
     finder = ProcessWordFinder()
     assert await finder.words(photo()) == Reading("", problem=Problem.BROKEN)
     await finder.close()
 
 
-@pytest.mark.skipif(not extras.is_installed(extras.OCR), reason="the extra ocr is not installed")
+@pytest.mark.skipif(not program.is_installed(program.OCR), reason="the extra ocr is not installed")
 async def test_the_words_on_a_card_are_read_in_three_languages() -> None:
     lines = ["CLÍNICA SÃO JOSÉ", "Cartão de vacinação", "Niño: Begoña Núñez", "Febre amarela: 12/03/2021", "R$ 184,90"]
     finder = ProcessWordFinder(idle_s=0.05)

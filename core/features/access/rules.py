@@ -9,12 +9,12 @@ from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
 
 from core.answering.parts import Verdict
 from core.enclosures import Speaker
 from core.errors import StorageError
 from core.features.access.storage import DENIED_FOR, Account, People, Person, Stranger
+from core.features.admin.storage import Decisions
 from core.ports import Clock
 from core.stores import KeptStore
 from core.text.language import detect
@@ -46,30 +46,6 @@ class Mode(StrEnum):
     OPEN = "open"  # everybody, everywhere
 
 
-class AccessDecisions(Protocol):
-    """What owners decided about access while the bot runs."""
-
-    async def refresh(self) -> object:
-        """Take over what other processes decided."""
-        ...
-
-    async def access_mode(self) -> str:
-        """Return the decided `Mode`, "" if nothing is decided."""
-        ...
-
-    async def is_let_in(self, room: str) -> bool:
-        """Whether a room, named as PLATFORM:ID, is let in."""
-        ...
-
-    async def is_paused(self) -> bool:
-        """Whether only owners are answered for now."""
-        ...
-
-    async def lets_answer(self, incoming: Incoming) -> bool:
-        """Whether who manages its server lets the bot answer that person in that channel."""
-        ...
-
-
 class Access:
     """The rule of access: closed to all but the owner and those who were given a role.
 
@@ -84,7 +60,7 @@ class Access:
     def __init__(
         self,
         people: People,
-        decisions: AccessDecisions,
+        decisions: Decisions,
         codes: KeptStore,
         clock: Clock,
         *,
@@ -93,7 +69,7 @@ class Access:
         grants: Mapping[UserKey, Role] | None = None,
         mode: Mode = Mode.PRIVATE,
     ) -> None:
-        self._people = people
+        self.people = people
         self._decisions = decisions
         self._clock = clock
         self._trusted = frozenset(trusted)
@@ -107,7 +83,7 @@ class Access:
     async def claim_code(self, platform: str) -> str | None:
         """Return the code that makes its sender the owner, or None if the platform has an owner."""
         owned = any(
-            person.role is Role.OWNER and person.user.platform == platform for person in await self._people.all()
+            person.role is Role.OWNER and person.user.platform == platform for person in await self.people.all()
         )
         if owned:
             return None
@@ -117,7 +93,7 @@ class Access:
     async def own(self, user: UserKey, name: str) -> None:
         """Make a person an owner because their platform says so, in place of the role they had."""
         self._named.add(user)
-        await self._people.put(Person(user, Role.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
+        await self.people.put(Person(user, Role.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
         self._owners.add(user)
 
     def is_trusted(self, platform: str) -> bool:
@@ -135,7 +111,7 @@ class Access:
 
     async def role(self, user: UserKey) -> Role | None:
         """Return the role that the person was given, or None for none. It holds everywhere."""
-        return self._role_of(user, await self._people.find(user))
+        return self._role_of(user, await self.people.find(user))
 
     async def role_here(self, incoming: Incoming) -> Role | None:
         """Return the sender's role where they wrote, or None for a stranger there; as it was when it was rechecked."""
@@ -149,7 +125,7 @@ class Access:
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with a message that has just come: it may claim the bot, and a stranger is noted."""
         if await self._claims(incoming):
-            await self._meet(incoming, await self._people.account(incoming.user))
+            await self._meet(incoming, await self.people.account(incoming.user))
             return Verdict.CLAIMED
         person, account = await self._known(incoming)
         verdict = await self._verdict(incoming, person)
@@ -159,10 +135,10 @@ class Access:
             return verdict
         now = self._clock.now()
         stranger = Stranger(incoming.user, _name(incoming), now, _language(incoming))
-        if not await self._people.note_stranger(stranger, TOLD_EVERY):
+        if not await self.people.note_stranger(stranger, TOLD_EVERY):
             return Verdict.IGNORE
         await self._meet(incoming, account)
-        await self._people.drop_strangers(now - STRANGERS_KEPT)
+        await self.people.drop_strangers(now - STRANGERS_KEPT)
         return Verdict.TELL_OFF
 
     async def recheck(self, incoming: Incoming) -> Verdict:
@@ -196,16 +172,12 @@ class Access:
 
     async def forget(self, user: UserKey) -> None:
         """Remove what is kept of a person; a role that STAYS is kept, without a name."""
-        await self._people.forget_account(user)
-        person = await self._people.find(user)
+        await self.people.forget_account(user)
+        person = await self.people.find(user)
         if person is not None and person.role in STAYS:
-            await self._people.put(replace(person, name=""))
+            await self.people.put(replace(person, name=""))
         else:
-            await self._people.remove(user)
-
-    async def people(self) -> Sequence[Person]:
-        """Return everybody who has a role, the oldest first."""
-        return await self._people.all()
+            await self.people.remove(user)
 
     async def owners(self) -> Collection[UserKey]:
         """Return the owners; if they cannot be read any more, those who were owners when they last could.
@@ -214,55 +186,39 @@ class Access:
             StorageError: they cannot be read, and never could.
         """
         try:
-            self._owners = {person.user for person in await self._people.all() if person.role is Role.OWNER}
+            self._owners = {person.user for person in await self.people.all() if person.role is Role.OWNER}
         except StorageError:
             if not self._owners:
                 raise
         return tuple(self._owners)
 
-    async def person(self, user: UserKey) -> Person | None:
-        """Return a person who has a role, or None."""
-        return await self._people.find(user)
-
-    async def account(self, user: UserKey) -> Account | None:
-        """Return what the platform told of an account that wrote, or None for one that never did."""
-        return await self._people.account(user)
-
     async def handle(self, user: UserKey) -> str:
         """Return the @name that the platform told of an account, without the @; "" if none."""
-        account = await self._people.account(user)
+        account = await self.people.account(user)
         return account.handle if account is not None else ""
-
-    async def named(self, handle: str) -> Sequence[UserKey]:
-        """Return the accounts that the bot has seen under that @name, written without the @."""
-        return await self._people.named(handle)
 
     async def language(self, user: UserKey) -> str:
         """Return the tag of the language that the platform told of a person, "" if none."""
-        account = await self._people.account(user)
+        account = await self.people.account(user)
         return account.language if account is not None else ""
 
     async def learn_name(self, incoming: Incoming) -> None:
         """Store the name of a person without one, as it came with the message of theirs that another one replies to."""
         user = UserKey(incoming.user.platform, incoming.quoted_user)
-        known = await self.person(user) or await self.stranger(user)
+        known = await self.people.find(user) or await self.people.stranger(user)
         quoted = next((each.name for each in incoming.quotes[:1] if each.speaker is Speaker.OTHER), "")
         if known is not None and not known.name and quoted:
-            await self._people.rename(user, one_line(quoted, _MAX_NAME_CHARS))
-
-    async def stranger(self, user: UserKey) -> Stranger | None:
-        """Return what is noted of a stranger, or None."""
-        return await self._people.stranger(user)
+            await self.people.rename(user, one_line(quoted, _MAX_NAME_CHARS))
 
     async def denied(self) -> Sequence[Stranger]:
         """Return the strangers who were denied within the last 30 days, the last one first."""
-        await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
-        return await self._people.strangers(denied=True)
+        await self.people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
+        return await self.people.strangers(denied=True)
 
     async def strangers(self, limit: int) -> Sequence[Stranger]:
         """Return the strangers of the last 30 days on whom nobody decided, the newest first."""
-        await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
-        return await self._people.strangers(limit)
+        await self.people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
+        return await self.people.strangers(limit)
 
     async def welcomes(self, room: str) -> bool:
         """Whether people without a role are guests in a room, named as PLATFORM:ID.
@@ -282,19 +238,19 @@ class Access:
         language = tag if tag and (incoming.private or not before) else before
         account = Account(user, one_line(incoming.handle, _MAX_NAME_CHARS).removeprefix("@"), language)
         if account != known:
-            await self._people.put_account(account)
+            await self.people.put_account(account)
 
     async def _known(self, incoming: Incoming) -> tuple[Person | None, Account | None]:
         """Return what is known of a sender on whom the verdict depends."""
         if incoming.user.platform in self._trusted or not incoming.addressed:
             return None, None
-        return await self._people.known(incoming.user)
+        return await self.people.known(incoming.user)
 
     async def _named_role(self, incoming: Incoming, person: Person | None) -> Role | None:
         """Return the sender's role, and store the name that they go by now."""
         name = _name(incoming)
         if person is not None and name and name != person.name:
-            await self._people.rename(incoming.user, name)
+            await self.people.rename(incoming.user, name)
         return self._role_of(incoming.user, person)
 
     def _role_of(self, user: UserKey, person: Person | None) -> Role | None:
@@ -317,7 +273,7 @@ class Access:
             return False
         if await self.role(incoming.user) is Role.BLOCKED:
             return False
-        claimed = await self._people.claim(Person(incoming.user, Role.OWNER, _name(incoming), self._clock.now()))
+        claimed = await self.people.claim(Person(incoming.user, Role.OWNER, _name(incoming), self._clock.now()))
         await self._codes.delete(CODE.format(platform))
         if claimed:
             self._owners.add(incoming.user)

@@ -137,10 +137,10 @@ class People:
 
         await self._database.write(job)
 
-    async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
+    async def note_stranger(self, stranger: Stranger, every: timedelta) -> bool:
         """Record that a stranger wrote; return False, and change nothing, if they were noted or denied shortly before.
 
-        "Shortly" is `every` for a stranger who was noted, `denied_for` for one who was denied.
+        "Shortly" is `every` for a stranger who was noted, DENIED_FOR for one who was denied.
         """
         sql = """
             INSERT INTO strangers (platform, "user", name, language, at) VALUES (?, ?, ?, ?, ?)
@@ -149,7 +149,7 @@ class People:
                 WHERE strangers.at <= ? AND strangers.denied = 0 OR strangers.at <= ? AND strangers.denied = 1
             RETURNING 1
         """
-        times = map(microseconds, (stranger.at, stranger.at - every, stranger.at - denied_for))
+        times = map(microseconds, (stranger.at, stranger.at - every, stranger.at - DENIED_FOR))
         values = (*user_key(stranger.user), stranger.name, stranger.language, *times)
         return bool(await self._database.write(lambda query: query.run(sql, values)))
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 
-from core.features.access.rules import AccessDecisions
 from core.features.access.storage import DENIED, deny, lock_roles
 from core.history.conversation import PlaceSettings
 from core.sealing.port import BOT, Sealing
@@ -132,7 +131,7 @@ class Applied(Enum):
     LAST_OWNER = auto()  # its platform would be left without an owner
 
 
-class Decisions(AccessDecisions):
+class Decisions:
     """What was decided while the bot runs, and who decided it when. A value and its record change together.
 
     Roles are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`. All values

@@ -25,8 +25,10 @@ from core.features.admin.status import MOST_LOGS, RETRY, Status
 from core.features.admin.storage import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
 from core.features.feature import Contribution, Shared
 from core.history.window import LAST_MESSAGES, LAST_TOKENS, SUMMARY
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text, texts
 from core.types import Role
+
+SURVEY = Sentences("admin.survey")
 
 
 def build(shared: Shared, registry: Registry) -> Contribution:
@@ -53,7 +55,9 @@ def build(shared: Shared, registry: Registry) -> Contribution:
     async def changes(request: Request, _: str) -> None:
         """Show the newest decisions: when, by whom, what."""
         lines = await decider.changes(request.locale)
-        await request.answer.tell("\n".join([CHANGES[request.locale], *lines]) if lines else NO_CHANGES[request.locale])
+        await request.answer.tell(
+            "\n".join([SURVEY.changes[request.locale], *lines]) if lines else SURVEY.no_changes[request.locale]
+        )
 
     async def undo(request: Request, _: str) -> None:
         """Take back the newest decision that was not taken back."""
@@ -168,7 +172,7 @@ def build(shared: Shared, registry: Registry) -> Contribution:
 
 
 def _room_fields(shared: Shared) -> tuple[MenuOption, ...]:
-    choices = {"allow": text("menus.room.allow"), "deny": text("menus.room.deny")}
+    choices = texts("menus.room", ("allow", "deny"))
     choices |= {CONTEXT: text("menus.room.context"), f"{CONTEXT} {OFF}": text("menus.room.context_off")}
     choices |= {f"{TALK} {TOGETHER}": text("menus.room.together"), f"{TALK} {ALONE}": text("menus.room.alone")}
     for each in shared.added.switches:
@@ -192,11 +196,7 @@ _ACTION_FIELDS: Final = (
     choice_field(
         "what",
         text("menus.fields.actions"),
-        {
-            "list": text("menus.actions.list"),
-            "enable": text("menus.actions.enable"),
-            "disable": text("menus.actions.disable"),
-        },
+        texts("menus.actions", ("list", "enable", "disable")),
     ),
     completed_field("action", text("menus.fields.action")),
 )
@@ -210,14 +210,7 @@ _PROMPT_FIELDS: Final = (
     choice_field(
         "what",
         text("menus.fields.prompt_off"),
-        {OFF: text("menus.prompt.off"), DEFAULT: text("menus.prompt.default")},
+        texts("menus.prompt", (OFF, DEFAULT)),
     ),
 )
-_POLICIES: Final = {
-    SUMMARY: text("menus.policies.summary"),
-    LAST_MESSAGES: text("menus.policies.last_messages"),
-    LAST_TOKENS: text("menus.policies.last_tokens"),
-    DEFAULT: text("menus.settings"),
-}
-CHANGES = text("admin.survey.changes")
-NO_CHANGES = text("admin.survey.no_changes")
+_POLICIES: Final = texts("menus.policies", (SUMMARY, LAST_MESSAGES, LAST_TOKENS)) | {DEFAULT: text("menus.settings")}

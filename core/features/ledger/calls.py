@@ -67,16 +67,6 @@ class ModelCall:
     cost_usd: float | None = None
     room: str = ""
 
-    @property
-    def is_failed(self) -> bool:
-        """Whether it ended in a failure: those have the names of classes, the other outcomes are written small."""
-        return self.outcome[:1].isupper()
-
-    @property
-    def is_unpriced(self) -> bool:
-        """Whether its cost is not known. A request that was turned down costs nothing."""
-        return self.cost_usd is None and (self.outcome == "StreamCut" or not self.is_failed)
-
 
 @dataclass(frozen=True, slots=True)
 class Sum:
@@ -122,12 +112,6 @@ class Spend:
             self.cost_usd - other.cost_usd,
             self.unpriced - other.unpriced,
         )
-
-
-def spend_of(call: ModelCall) -> Spend:
-    """Return what one call spent."""
-    tokens = call.usage.input_tokens + call.usage.output_tokens if call.usage else 0
-    return Spend(0, tokens, call.cost_usd or 0.0, int(call.is_unpriced))
 
 
 @dataclass(frozen=True, slots=True)

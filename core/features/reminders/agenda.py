@@ -26,7 +26,8 @@ from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.ports import Clock
 from core.stores import ChangeContext
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Sentences, counted, forms, text
+from core.text.clauses import parts
 from core.text.markdown import time_link, verbatim
 from core.text.unicode import fold, one_line
 from core.times import rules, wording
@@ -35,6 +36,10 @@ from core.times.reading import Once, Past, Recurrence, Time, Unclear
 from core.times.said import asked, is_yearly
 from core.times.zones import zone_key
 from core.types import Locale, MemoryItem, MemoryKind, room_name
+
+LIST = Sentences("memories.list")
+AGENDA = Sentences("reminders.agenda")
+BRIEFING = Sentences("reminders.briefing")
 
 WEEK: Final = 7
 _NEWEST: Final = 300
@@ -112,8 +117,7 @@ async def _dated(memory: UserMemory, now: datetime, days: Days, locale: Locale) 
     """Return the memories that name one of the days, each with its hour, if it has one."""
     found: list[Thing] = []
     for number, item in enumerate(await _candidates(memory, days, locale), 1):
-        words = item.content if item.kind is MemoryKind.TEXT else item.bindings[0]
-        found += [Thing(day, at, words) for day, at in _named(item, now, days, locale)]
+        found += [Thing(day, at, words) for day, at, words in _named(item, now, days, locale)]
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
     return found
@@ -131,18 +135,35 @@ async def _candidates(memory: UserMemory, days: Days, locale: Locale) -> Iterabl
     return {item.id: item for item in (*newest, *(hit.item for hit in hits))}.values()
 
 
-def _named(item: MemoryItem, now: datetime, days: Days, locale: Locale) -> Iterator[tuple[date, datetime | None]]:
-    """Yield the days that a memory names, read as of when it was said, and the hour on each, if it names one."""
+def _named(item: MemoryItem, now: datetime, days: Days, locale: Locale) -> Iterator[tuple[date, datetime | None, str]]:
+    """Yield the days that a memory names, read as of when it was said, with the hour on each, if any, and its words.
+
+    Of one that names several times, each clause tells its own.
+    """
+    whole = item.content if item.kind is MemoryKind.TEXT else item.bindings[0]
     if item.meant:
         meant = datetime.fromisoformat(item.meant).replace(tzinfo=now.tzinfo)
         if days.first <= meant.date() <= days.last:
-            yield meant.date(), meant if "T" in item.meant else None
+            yield meant.date(), meant if "T" in item.meant else None, whole
         return
-    words = item.content[:_MAX_READ_CHARS]
-    found = find_time(words, item.updated_at.astimezone(now.tzinfo), locale)
-    if found is None:
-        return
-    times: Sequence[Time] = found.time.options if isinstance(found.time, Unclear) else (found.time,)
+    content, at = item.content[:_MAX_READ_CHARS], item.updated_at.astimezone(now.tzinfo)
+    told = [content[slice(*each)] for each in parts(content)] if item.kind is MemoryKind.TEXT else []
+    timed = [(words, found.time) for words in told if (found := find_time(words, at, locale)) is not None]
+    if len(timed) <= 1:
+        found = find_time(content, at, locale)
+        timed = [] if found is None else [(whole, found.time)]
+    before: Once | None = None
+    for words, each in timed:
+        named = each
+        if before is not None and isinstance(each, Once) and not each.has_day:  # "12/12 at 23, sound check at 18:30"
+            named = Once(datetime.combine(before.at.date(), each.at.timetz()))
+        before = named if isinstance(named, Once) and named.has_day else before
+        yield from ((day, at_hour, words) for day, at_hour in _days_of(words, named, now, days))
+
+
+def _days_of(words: str, named: Time, now: datetime, days: Days) -> Iterator[tuple[date, datetime | None]]:
+    """Yield those of the days that a time is on, and its hour there, if it has one."""
+    times: Sequence[Time] = named.options if isinstance(named, Unclear) else (named,)
     has_hour = len(times) == 1 and isinstance(times[0], Once | Recurrence) and times[0].has_hour
     each_year = is_yearly(words)
     for day in days:
@@ -178,43 +199,37 @@ _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d")
 ON_REMINDERS: Final = Topic("reminders", text("help.topics.reminders"))
 
 
-class AgendaCommand:
-    """Offer /agenda."""
+def agenda_command(reminders: Reminders) -> Command:
+    """Return /agenda, which takes a day or days in words; without any it shows seven days from today."""
 
-    def __init__(self, reminders: Reminders) -> None:
-        self._reminders = reminders
-
-    @property
-    def command(self) -> Command:
-        """The command, which takes a day or days in words; without any it shows seven days from today."""
-        return Command(
-            "agenda",
-            text("commands.agenda"),
-            self.run,
-            usage=" […]",
-            in_conversation=True,
-            for_all=True,
-            fields=(text_field("when", text("menus.fields.agenda")),),
-            topics=(ON_REMINDERS,),
-        )
-
-    async def run(self, request: Request, argument: str) -> None:
+    async def run(request: Request, argument: str) -> None:
         """Show the days, with buttons to those before and after them."""
         now, _ = local_now(request.turn)
         days = _days(argument, now, request.locale)
         if days is None:
-            await request.tell(HOW)
+            await request.tell(AGENDA.how)
             return
-        shown = "\n".join(await agenda(request.turn, self._reminders, days))
+        shown = "\n".join(await agenda(request.turn, reminders, days))
         length = (days.last - days.first).days + 1
         earlier, later = days.first - timedelta(days=length), days.last + timedelta(days=1)
         begins = [*([earlier] if earlier >= now.date() else [now.date()] if days.first > now.date() else []), later]
-        labels = [PREVIOUS, NEXT][-len(begins) :]
+        labels = [LIST.previous, LIST.next][-len(begins) :]
         buttons = [
             Button(label[request.locale], f"/agenda {begin} {length}", in_place=True)
             for label, begin in zip(labels, begins, strict=True)
         ]
         await request.answer.tell(shown, choices=buttons)
+
+    return Command(
+        "agenda",
+        text("commands.agenda"),
+        run,
+        usage=" […]",
+        in_conversation=True,
+        for_all=True,
+        fields=(text_field("when", text("menus.fields.agenda")),),
+        topics=(ON_REMINDERS,),
+    )
 
 
 def _days(argument: str, now: datetime, locale: Locale) -> Days | None:
@@ -246,14 +261,14 @@ async def agenda(turn: Turn, reminders: Reminders, days: Days, *, only_reminders
     is_long = len(by_day) > WEEK
     shown = [(day, found) for day, found in by_day.items() if found or not is_long]
     told = [told_day(day, found, now, locale) for day, found in shown]
-    return "\n\n".join(told).split("\n") if told else [FREE_LONG[locale]]
+    return "\n\n".join(told).split("\n") if told else [AGENDA.free_long[locale]]
 
 
 def told_day(day: date, things: Sequence[Thing], now: datetime, locale: Locale) -> str:
     """Return the head of a day with the things of that day below it."""
     words = wording.day_told(datetime.combine(day, time(), now.tzinfo), locale)
-    named = {now.date(): TODAY, now.date() + timedelta(days=1): TOMORROW}.get(day)
-    notes = [*([named[locale]] if named else []), *([] if things else [FREE[locale]])]
+    named = {now.date(): AGENDA.today, now.date() + timedelta(days=1): AGENDA.tomorrow}.get(day)
+    notes = [*([named[locale]] if named else []), *([] if things else [AGENDA.free[locale]])]
     head = " · ".join((f"**{words[:1].upper()}{words[1:]}**", *notes))
     return "\n".join((head, *lines_of(things, locale)))
 
@@ -270,21 +285,13 @@ def _line(thing: Thing, locale: Locale) -> str:
     reminder, words = thing.reminder, verbatim(one_line(thing.text, _MAX_SHOWN_CHARS))
     sign = "•" if reminder is None else mark(reminder)
     hour = [] if thing.at is None else [time_link(wording.hour_told(thing.at, locale), thing.at)]
-    notes = [PAUSED[locale]] if reminder is not None and reminder.state is ReminderState.PAUSED else []
+    notes = [AGENDA.paused[locale]] if reminder is not None and reminder.state is ReminderState.PAUSED else []
     if reminder is not None and thing.is_often:
         schedule = reminder.schedule
         notes.append(f"· {wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone)}")
     return " ".join((sign, *hour, words, *notes))
 
 
-TODAY = text("reminders.agenda.today")
-TOMORROW = text("reminders.agenda.tomorrow")
-FREE = text("reminders.agenda.free")
-FREE_LONG = text("reminders.agenda.free_long")
-PAUSED = text("reminders.agenda.paused")
-HOW = text("reminders.agenda.how")
-PREVIOUS = text("memories.list.previous")
-NEXT = text("memories.list.next")
 MORE = forms("reminders.briefing.more")
 
 
@@ -308,9 +315,5 @@ class Briefings:
         things = await planned(self._reminders, place, memory, now, Days.of(now.date()))
         day = wording.day_told(now, locale)
         if not things:
-            return NOTHING[locale].format(day=day)
-        return "\n".join((IN_STORE[locale].format(day=day), *lines_of(things, locale)))
-
-
-IN_STORE = text("reminders.briefing.today")
-NOTHING = text("reminders.briefing.nothing")
+            return BRIEFING.nothing[locale].format(day=day)
+        return "\n".join((BRIEFING.today[locale].format(day=day), *lines_of(things, locale)))

@@ -6,10 +6,11 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.confirmations import Confirmations
+from core.answering.confirmations import newest
 from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
@@ -17,7 +18,7 @@ from core.features.access.gate import named
 from core.features.memories.card import PAGE_SIZE, ListedMemories, Page, Row, is_number
 from core.features.pending_input import PendingReplies
 from core.features.preferences.timezone import local_now
-from core.features.reminders.agenda import ON_REMINDERS, AgendaCommand
+from core.features.reminders.agenda import ON_REMINDERS, agenda_command
 from core.features.reminders.card import ReminderCompletion, TimeCompletion, back, entry, line, show_card
 from core.features.reminders.on_mention import read_mention
 from core.features.reminders.reminders import REMINDER_SET, Kind, Reminder, ReminderState
@@ -47,12 +48,16 @@ from core.features.reminders.telling import (
     undo_button,
 )
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.text.markdown import time_link
 from core.text.replies import means_no
 from core.times import wording
 from core.times.grammar import find_time
 from core.types import Localized
+
+LIST = Sentences("reminders.list")
+REMIND = Sentences("reminders.remind")
+STEERING_PLURALS = Plurals("reminders.steering")
 
 _PICK: Final = re.compile(r"pick ([A-Z]{4}) (\d{1,2})")
 _ALOUD: Final = re.compile(r"aloud ([A-Z]{4})")
@@ -65,68 +70,84 @@ _REWRITES: Final = frozenset({"edit", "when"})
 _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d": timedelta(days=1)}
 
 
-class ReminderCommands:
-    """Offer /reminders, /remind and /agenda."""
+class _ReminderWords:
+    """What both commands say of a reminder. `replies` keeps which of them waits for a text."""
 
-    def __init__(
-        self,
-        listed: ListedMemories,
-        reminders: Reminders,
-        confirmations: Confirmations,
-        replies: PendingReplies,
-        completion: TimeCompletion,
-    ) -> None:
-        self._reminders = reminders
-        self._confirmations = confirmations
-        self._replies = replies
-        self._completion = completion
+    def __init__(self, reminders: Reminders, replies: PendingReplies) -> None:
+        self.reminders = reminders
+        self.replies = replies
+
+    async def changed(self, request: Request, changed: Reminder | Refusal, sentence: Localized) -> None:
+        """Show the card of a reminder that was changed, or say why it was not."""
+        if isinstance(changed, Refusal):
+            await self.refuse(request, changed)
+            return
+        await show_card(request, changed, sentence[request.locale], can_undo=bool(self.reminders.undo_within))
+
+    async def refuse(self, request: Request, refusal: Refusal) -> None:
+        await request.answer.tell(refused(request.turn, self.reminders, refusal).text, choices=[back(request.locale)])
+
+    async def tell_done(self, request: Request) -> bool:
+        """Tell what the command had set or moved before a restart, whatever its words mean now; False for nothing."""
+        for reminder in (await self.reminders.done(place_of(request.turn)))[:1]:
+            if reminder.before is None:
+                answer = await told_set(request.turn, self.reminders, reminder)
+                await request.answer.tell(answer.text, choices=answer.choices)
+            else:
+                await self.changed(request, reminder, MOVED)
+            return True
+        return False
+
+    async def settle(self, request: Request, wish: Wish, words: str) -> None:
+        now, _ = local_now(request.turn)
+        found = find_time(words, now, request.locale)
+        answer = await settle_time(request.turn, self.reminders, wish, None if found is None else found.time)
+        await self.tell(request, wish, answer)
+
+    async def tell(self, request: Request, wish: Wish, answer: ReminderNotice) -> None:
+        """Show the card of a reminder that was moved, or else what the person is told."""
+        if wish.reminder_id and answer.reminder is not None:
+            await self.changed(request, answer.reminder, MOVED)
+        else:
+            await request.answer.tell(answer.text, choices=answer.choices)
+
+
+class ReminderCommand(_ReminderWords):
+    """Offer /reminders, which lists them, and does something with one."""
+
+    def __init__(self, listed: ListedMemories, reminders: Reminders, replies: PendingReplies) -> None:
+        super().__init__(reminders, replies)
         self._listed = listed
         self._verbs: Mapping[str, Callable[[Request, Reminder, str], Awaitable[None]]] = {
             "show": self._show,
             "edit": self._edit,
             "when": self._when,
-            "pause": self._pause,
-            "resume": self._resume,
+            "pause": partial(self._hold, paused=True),
+            "resume": partial(self._hold, paused=False),
             "delete": self._delete,
             "undo": self._undo,
         }
 
-    @property
-    def commands(self) -> Sequence[Command]:
-        """The commands, in the order of menus."""
-        remind = Command(
-            "remind",
-            text("commands.remind"),
-            self._remind,
-            usage=" …",
-            writes=REMINDER_SET,
-            in_conversation=True,
-            for_all=True,
-            fields=(WHAT_AND_WHEN,),
-            complete=self._completion,
-            topics=(ON_REMINDERS,),
-            wish=text("help.wishes.remind"),
-        )
-        reminders = Command(
+    def command(self, completion: TimeCompletion) -> Command:
+        """Return the command, whose fields offer reminders and times."""
+        return Command(
             "reminders",
             text("commands.reminders"),
             self._browse,
             usage=" [N]",
             is_listed=True,
-            complete=ReminderCompletion(self._reminders, self._completion),
+            complete=ReminderCompletion(self.reminders, completion),
             begins=self._begun,
             verbs=_VERBS,
             topics=(ON_REMINDERS,),
         )
-        agenda = AgendaCommand(self._reminders).command
-        return remind, reminders, agenda
 
     async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
         said = request.incoming
         if said.text.split()[1:2] != ["edit"]:
             return ()
-        found = await self._reminders.find(
+        found = await self.reminders.find(
             ReminderPlace(said.user, said.chat, said.private, request.locale), said.text.split()[-1]
         )
         return () if found is None else (Suggestion("", found.text),)
@@ -147,40 +168,40 @@ class ReminderCommands:
         elif is_number(number := (name if verb == "list" else verb) or "1"):
             await self._page(request, int(number))
         else:
-            await request.tell(HOW_TO_BROWSE)
+            await request.tell(LIST.how_to_browse)
 
     async def _one(self, request: Request, verb: str, name: str, rest: str) -> None:
         here = request.incoming.conversation
         reminder_id = await self._listed.memory_id(here, int(name)) if is_number(name) else name.casefold()
-        reminder = await self._reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
+        reminder = await self.reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
         if reminder is None:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await self._tell_not_found(request, reminder_id or "")
         elif request.person.is_incognito and verb in _REWRITES:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await request.tell(INCOGNITO)
         else:
             await self._verbs[verb](request, reminder, rest)
 
     async def _tell_not_found(self, request: Request, reminder_id: str) -> None:
         """Say that there is no such reminder, or whose it is: in a room others see the buttons, too."""
-        name = await self._reminders.name_of_other(place_of(request.turn), reminder_id)
+        name = await self.reminders.name_of_other(place_of(request.turn), reminder_id)
         if name is None:
-            await self._refuse(request, Refusal.GONE)
+            await self.refuse(request, Refusal.GONE)
         elif names := named(name):
-            await request.refuse(THEIRS, name=names[0])
+            await request.refuse(REMIND.theirs, name=names[0])
         else:
-            await request.refuse(NOT_YOURS)
+            await request.refuse(REMIND.not_yours)
 
     async def _page(self, request: Request, number: int) -> None:
         locale, (now, _) = request.locale, local_now(request.turn)
-        found = await self._reminders.of(place_of(request.turn))
+        found = await self.reminders.of(place_of(request.turn))
         if not found:
-            none = NONE_SET if REMINDER_SET in request.turn.services.off else NONE
-            await request.tell(none if request.incoming.private else NONE_HERE)
+            none = NONE_SET if REMINDER_SET in request.turn.services.off else LIST.none
+            await request.tell(none if request.incoming.private else LIST.none_here)
             return
         page = Page.of("reminders", number, len(found))
-        title = TITLE if request.incoming.private else TITLE_HERE
+        title = LIST.title if request.incoming.private else LIST.title_here
         rows = [
             Row(each.id, line(each, now, locale), entry(each, locale))
             for each in found[page.before : page.before + PAGE_SIZE]
@@ -189,90 +210,108 @@ class ReminderCommands:
 
     async def _show(self, request: Request, reminder: Reminder, _: str) -> None:
         if reminder.state is ReminderState.REMOVED:
-            await self._refuse(request, Refusal.GONE)
+            await self.refuse(request, Refusal.GONE)
         else:
             await show_card(request, reminder)
 
     async def _edit(self, request: Request, reminder: Reminder, words: str) -> None:
         """Change the words; without any, take the person's next message for them."""
         if not words:
-            await self._replies.await_text(request, f"/reminders edit {reminder.id}")
-            await request.answer.tell(ASK_WORDS[request.locale].format(text=heading(reminder, request.locale)))
+            await self.replies.await_text(request, f"/reminders edit {reminder.id}")
+            await request.answer.tell(LIST.ask_words[request.locale].format(text=heading(reminder, request.locale)))
             return
-        await self._replies.settle(request)
-        changed = await self._reminders.reword(place_of(request.turn), reminder.id, words)
-        await self._changed(request, changed, REWORDED)
+        await self.replies.settle(request)
+        changed = await self.reminders.reword(place_of(request.turn), reminder.id, words)
+        await self.changed(request, changed, REWORDED)
 
     async def _when(self, request: Request, reminder: Reminder, words: str) -> None:
         """Change the time; without any, take the person's next message for it."""
         if not words:
-            await self._replies.await_text(request, f"/reminders when {reminder.id}")
+            await self.replies.await_text(request, f"/reminders when {reminder.id}")
             await request.answer.tell(WHEN[request.locale].format(text=heading(reminder, request.locale)))
             return
-        await self._replies.settle(request)
+        await self.replies.settle(request)
         wish = Wish(reminder.text, kind=reminder.kind, reminder_id=reminder.id)
-        if not await self._tell_done(request):
-            await self._settle(request, wish, words)
+        if not await self.tell_done(request):
+            await self.settle(request, wish, words)
 
-    async def _pause(self, request: Request, reminder: Reminder, _: str) -> None:
-        paused = await self._reminders.pause(place_of(request.turn), reminder.id, paused=True)
-        await self._changed(request, paused, PAUSED)
-
-    async def _resume(self, request: Request, reminder: Reminder, _: str) -> None:
-        resumed = await self._reminders.pause(place_of(request.turn), reminder.id, paused=False)
-        await self._changed(request, resumed, RESUMED)
+    async def _hold(self, request: Request, reminder: Reminder, _: str, *, paused: bool) -> None:
+        """Pause a reminder, or let it go on."""
+        held = await self.reminders.pause(place_of(request.turn), reminder.id, paused=paused)
+        await self.changed(request, held, PAUSED if paused else RESUMED)
 
     async def _delete(self, request: Request, reminder: Reminder, _: str) -> None:
-        removed = await self._reminders.remove(place_of(request.turn), reminder.id)
+        removed = await self.reminders.remove(place_of(request.turn), reminder.id)
         if isinstance(removed, Refusal):
-            await self._refuse(request, removed)
+            await self.refuse(request, removed)
             return
         gone = REMOVED[request.locale].format(text=heading(removed, request.locale))
-        undo = [undo_button(removed, request.locale)] if self._reminders.undo_within else []
+        undo = [undo_button(removed, request.locale)] if self.reminders.undo_within else []
         await request.answer.tell(gone, choices=[*undo, back(request.locale)])
 
     async def _clear(self, request: Request, code: str, *, is_agreed: bool) -> None:
         """Delete all that was asked about, or leave it."""
         place = place_of(request.turn)
-        asked = await self._confirmations.take(request.incoming, code, Clearing)
+        asked = await request.confirmed(code, Clearing, over=OVER)
         if asked is None:
-            await request.tell(OVER)
             return
         if not is_agreed:
             await request.tell(NOT_CLEARED)
             return
-        gone = [await self._reminders.remove(place, each) for each in asked.reminder_ids]
+        gone = [await self.reminders.remove(place, each) for each in asked.reminder_ids]
         count = sum(isinstance(each, Reminder) for each in gone)
         undo = Button(UNDO[request.locale], f"/reminders restore {place.act}", in_place=True)
-        can_undo = bool(self._reminders.undo_within and place.act and count)
-        await request.answer.tell(counted(CLEARED, request.locale, count), choices=[undo] if can_undo else [])
+        can_undo = bool(self.reminders.undo_within and place.act and count)
+        await request.answer.tell(
+            counted(STEERING_PLURALS.cleared, request.locale, count), choices=[undo] if can_undo else []
+        )
 
     async def _restore(self, request: Request, act: str) -> None:
         """Bring back what one act deleted."""
-        undone = await self._reminders.undo_act(place_of(request.turn), act)
+        undone = await self.reminders.undo_act(place_of(request.turn), act)
         if not any(undone):
-            await self._refuse(request, Refusal.TOO_LATE)
+            await self.refuse(request, Refusal.TOO_LATE)
             return
-        await request.answer.tell(counted(RESTORED, request.locale, sum(undone)), choices=[back(request.locale)])
+        await request.answer.tell(
+            counted(STEERING_PLURALS.restored, request.locale, sum(undone)), choices=[back(request.locale)]
+        )
 
     async def _undo(self, request: Request, reminder: Reminder, _: str) -> None:
-        await tell_undone(request, self._reminders, reminder.id)
+        await tell_undone(request, self.reminders, reminder.id)
 
-    async def _changed(self, request: Request, changed: Reminder | Refusal, sentence: Localized) -> None:
-        """Show the card of a reminder that was changed, or say why it was not."""
-        if isinstance(changed, Refusal):
-            await self._refuse(request, changed)
+    async def _done(self, request: Request, batch: str) -> None:
+        """Tick off what was said below that button."""
+        said = await self.reminders.said(place_of(request.turn), batch)
+        if not said:
+            await request.tell(REMIND.not_yours)
             return
-        await show_card(request, changed, sentence[request.locale], can_undo=bool(self._reminders.undo_within))
+        await request.answer.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
 
-    async def _refuse(self, request: Request, refusal: Refusal) -> None:
-        await request.answer.tell(refused(request.turn, self._reminders, refusal).text, choices=[back(request.locale)])
+
+class RemindCommand(_ReminderWords):
+    """Offer /remind, which sets a reminder by words, or does what a button below one says."""
+
+    def command(self, completion: TimeCompletion) -> Command:
+        """Return the command, whose field offers times."""
+        return Command(
+            "remind",
+            text("commands.remind"),
+            self._remind,
+            usage=" …",
+            writes=REMINDER_SET,
+            in_conversation=True,
+            for_all=True,
+            fields=(WHAT_AND_WHEN,),
+            complete=completion,
+            topics=(ON_REMINDERS,),
+            wish=text("help.wishes.remind"),
+        )
 
     async def _remind(self, request: Request, argument: str) -> None:
         """Set a reminder by the words for a time and the rest of the text, or what a button says."""
         if not argument:
-            await request.tell(HOW_TO_REMIND)
-        elif not _LATER.fullmatch(argument) and await self._tell_done(request):
+            await request.tell(REMIND.how_to)
+        elif not _LATER.fullmatch(argument) and await self.tell_done(request):
             pass
         elif (found := _PICK.fullmatch(argument)) is not None:
             await self._pick(request, found[1], int(found[2]))
@@ -291,57 +330,56 @@ class ReminderCommands:
             wish = Wish(argument if read is None else read.without(argument))
             if asked is not None:
                 wish = Wish(asked.text, kind=Kind.MENTION, mention=asked.mention)
-                await self._tell(request, wish, await at_mentions(request.turn, self._reminders, wish, asked.until))
+                await self.tell(request, wish, await at_mentions(request.turn, self.reminders, wish, asked.until))
             elif wish.text:
                 time = None if read is None else read.time
-                await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
+                await self.tell(request, wish, await settle_time(request.turn, self.reminders, wish, time))
             else:
-                await self._refuse(request, Refusal.NO_TEXT)
+                await self.refuse(request, Refusal.NO_TEXT)
 
     async def _pick(self, request: Request, code: str, number: int) -> None:
         """Set the reminder that was asked about, at the time of that number."""
-        wish = await self._confirmations.take(request.incoming, code, Wish)
-        await self._replies.settle(request)
+        wish = await request.confirmed(code, Wish)
+        await self.replies.settle(request)
         if wish is None or not 1 <= number <= len(wish.options):
             await request.tell(OVER)
             return
         time = as_time(wish.options[number - 1])
-        await self._tell(request, wish, await put(request.turn, self._reminders, wish, time))
+        await self.tell(request, wish, await put(request.turn, self.reminders, wish, time))
 
     async def _aloud(self, request: Request, code: str) -> None:
         """Set the reminder that was asked about as one that speaks to somebody of the room."""
-        wish = await self._confirmations.take(request.incoming, code, Wish)
-        await self._replies.settle(request)
+        wish = await request.confirmed(code, Wish)
+        await self.replies.settle(request)
         if wish is None or not wish.aloud:
             await request.tell(OVER)
             return
         said = replace(wish, text=wish.aloud, aloud="")
         if said.options:
-            answer = await put(request.turn, self._reminders, said, as_time(said.options[0]))
+            answer = await put(request.turn, self.reminders, said, as_time(said.options[0]))
         else:
-            answer = await settle_time(request.turn, self._reminders, said, None)
-        await self._tell(request, said, answer)
+            answer = await settle_time(request.turn, self.reminders, said, None)
+        await self.tell(request, said, answer)
 
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
-        incoming = request.incoming
-        arrival = self._confirmations.arrived(incoming.at)
-        asked = await self._confirmations.taken(incoming, Wish)
-        asked = asked or await self._confirmations.waiting(incoming.conversation, arrival, Wish)
+        incoming, confirmations = request.incoming, request.turn.services.confirmations
+        open_now = await confirmations.all_open(incoming.conversation, confirmations.arrived(incoming.at))
+        asked = newest([*await confirmations.all_taken(incoming), *open_now], Wish)
         if asked is None or asked[0] != code:
-            await self._replies.settle(request)
+            await self.replies.settle(request)
             await request.tell(OVER)
         elif not words:
-            await self._replies.await_text(request, f"/remind at {code}")
+            await self.replies.await_text(request, f"/remind at {code}")
             await request.answer.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
         else:
-            await self._replies.settle(request)
-            await self._confirmations.take(incoming, code, Wish)
+            await self.replies.settle(request)
+            await request.confirmed(code, Wish)
             now, _ = local_now(request.turn)
             if means_no(words) and find_time(words, now, request.locale) is None:  # "no, at 9"
-                await request.tell(LEFT)
+                await request.tell(REMIND.left)
             else:
-                await self._settle(request, asked[1], words)
+                await self.settle(request, asked[1], words)
 
     async def _of_memory(self, request: Request, memory_id: str) -> bool:
         """Set a reminder for what a memory says, at the time that it names; return whether there is that memory."""
@@ -350,60 +388,39 @@ class ReminderCommands:
             now, _ = local_now(request.turn)
             time = time_in(item, now, request.locale)
             wish = Wish(item.content)
-            await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
+            await self.tell(request, wish, await settle_time(request.turn, self.reminders, wish, time))
         return bool(items)
-
-    async def _tell_done(self, request: Request) -> bool:
-        """Tell what the command had set or moved before a restart, whatever its words mean now; False for nothing."""
-        for reminder in (await self._reminders.done(place_of(request.turn)))[:1]:
-            if reminder.before is None:
-                answer = await told_set(request.turn, self._reminders, reminder)
-                await request.answer.tell(answer.text, choices=answer.choices)
-            else:
-                await self._changed(request, reminder, MOVED)
-            return True
-        return False
-
-    async def _settle(self, request: Request, wish: Wish, words: str) -> None:
-        now, _ = local_now(request.turn)
-        found = find_time(words, now, request.locale)
-        answer = await settle_time(request.turn, self._reminders, wish, None if found is None else found.time)
-        await self._tell(request, wish, answer)
-
-    async def _tell(self, request: Request, wish: Wish, answer: ReminderNotice) -> None:
-        """Show the card of a reminder that was moved, or else what the person is told."""
-        if wish.reminder_id and answer.reminder is not None:
-            await self._changed(request, answer.reminder, MOVED)
-        else:
-            await request.answer.tell(answer.text, choices=answer.choices)
 
     async def _later(self, request: Request, batch: str, length: str) -> None:
         """Let what was said below that button be said again: in ten minutes, an hour, or tomorrow."""
         place = place_of(request.turn)
-        said = await self._reminders.said(place, batch)
+        said = await self.reminders.said(place, batch)
         if not said:
-            await request.tell(NOT_YOURS)
+            await request.tell(REMIND.not_yours)
             return
         now, until = (
             request.turn.services.clock.now(),
             _until(request.turn.services.clock.now(), said[0].schedule.zone, length),
         )
-        again = await self._reminders.snooze(place, batch, until)
+        again = await self.reminders.snooze(place, batch, until)
         if not again:
-            await self._refuse(request, Refusal.GONE)
+            await self.refuse(request, Refusal.GONE)
             return
         until = again[0].due or until  # put off before a restart, it is due by the time of then
         at = time_link(wording.told(until, now, said[0].schedule.zone, request.locale), until)
-        lines = [AGAIN[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
+        lines = [REMIND.again[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
         await request.answer.tell("\n".join(lines))
 
-    async def _done(self, request: Request, batch: str) -> None:
-        """Tick off what was said below that button."""
-        said = await self._reminders.said(place_of(request.turn), batch)
-        if not said:
-            await request.tell(NOT_YOURS)
-            return
-        await request.answer.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
+
+def reminder_commands(
+    listed: ListedMemories, reminders: Reminders, replies: PendingReplies, completion: TimeCompletion
+) -> Sequence[Command]:
+    """Return /remind, /reminders and /agenda, in the order of menus."""
+    return (
+        RemindCommand(reminders, replies).command(completion),
+        ReminderCommand(listed, reminders, replies).command(completion),
+        agenda_command(reminders),
+    )
 
 
 async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) -> None:
@@ -441,19 +458,6 @@ _VERBS: Final = (
     MenuEntry("undo", text("reminders.verbs.undo"), " N", fields=(_ONE,)),
 )
 WHAT_AND_WHEN: Final = completed_field("text", text("reminders.remind.field"), required=True)
-TITLE = text("reminders.list.title")
-TITLE_HERE = text("reminders.list.title_here")
-NONE = text("reminders.list.none")
-NONE_HERE = text("reminders.list.none_here")
 NONE_SET = text("reminders.actions.none")
-HOW_TO_BROWSE = text("reminders.list.how_to_browse")
-ASK_WORDS = text("reminders.list.ask_words")
-HOW_TO_REMIND = text("reminders.remind.how_to")
 OVER = text("reminders.remind.over")
-LEFT = text("reminders.remind.left")
-NOT_YOURS = text("reminders.remind.not_yours")
-THEIRS = text("reminders.remind.theirs")
-AGAIN = text("reminders.remind.again")
 NOT_CLEARED = text("reminders.steering.not_cleared")
-CLEARED = forms("reminders.steering.cleared")
-RESTORED = forms("reminders.steering.restored")

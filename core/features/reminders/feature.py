@@ -20,7 +20,7 @@ from core.features.preferences.timezone import ZoneChange, local_now
 from core.features.reminders.actions import line, reminder_actions
 from core.features.reminders.agenda import Briefings
 from core.features.reminders.card import TimeCompletion
-from core.features.reminders.commands import ReminderCommands, tell_undone
+from core.features.reminders.commands import reminder_commands, tell_undone
 from core.features.reminders.delivery import DueMessages
 from core.features.reminders.on_mention import asks_about_reminders, read_mention
 from core.features.reminders.reminders import IMPORTED, REMINDER_SET, Reminder, Schedule
@@ -42,11 +42,13 @@ from core.features.reminders.telling import (
 )
 from core.outgoing import Button
 from core.text import assertions
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, counted, forms, text
 from core.text.markdown import plain_times
 from core.text.unicode import one_line
 from core.times import rules, wording
 from core.types import ChatKey, Incoming, JSONValue, Locale, MemoryItem, UserKey, room_name
+
+TIMEZONE_PLURALS = Plurals("preferences.timezone")
 
 _MAX_OFFERED: Final = 3
 _MAX_LABEL_CHARS: Final = 30
@@ -64,9 +66,8 @@ class ReminderAdditions(Additions):
         What waits for a mention is said then, and here only to a question about reminders.
         """
         place, is_about = place_of(turn), asks_about_reminders(turn.asked.text)
-        matching = [each for query in queries for each in await self._reminders.matching(place, query)]
-        found = [each for each in matching if each.mention is None or is_about]
-        return [line(turn, each) for each in {each.id: each for each in found}.values()]
+        matching = await self._reminders.matching(place, *queries)
+        return [line(turn, each) for each in matching if each.mention is None or is_about]
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return a button for each memory that names a time ahead, unless a reminder was asked for, too."""
@@ -251,11 +252,11 @@ def follow_zone(reminders: Reminders) -> Callable[[Request, ZoneChange], Awaitab
         own, zone = request.person.own_zone, change.zone
         moved, stayed = await reminders.move_zone(request.incoming.user, zone, "" if own is None else str(own))
         place, told = place_of(request.turn), list[str]()
-        for sentence, found in ((MOVED, moved), (STAYED, stayed)):
+        for sentence, found in ((TIMEZONE_PLURALS.moved, moved), (TIMEZONE_PLURALS.stayed, stayed)):
             if heard := [each for each in found if is_heard(each, place)]:
                 lines = [_line(each, zone, request) for each in heard[:_MAX_LISTED]]
                 rest = len(heard) - len(lines)
-                more = [counted(MORE, request.locale, rest)] if rest else []
+                more = [counted(TIMEZONE_PLURALS.more, request.locale, rest)] if rest else []
                 told.append("\n".join((counted(sentence, request.locale, len(heard)), *lines, *more)))
         back = await reminders.ask_back(place, change.home, change.until)
         if isinstance(back, Reminder) and back.due is not None:
@@ -281,9 +282,6 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
 
 
 ASK_BACK = text("preferences.heard.ask_back")
-MOVED = forms("preferences.timezone.moved")
-STAYED = forms("preferences.timezone.stayed")
-MORE = forms("preferences.timezone.more")
 
 
 _OTHERS_S: Final = 5.0
@@ -292,7 +290,7 @@ _OTHERS_S: Final = 5.0
 
 def build(shared: Shared) -> Contribution:
     """Contribute reminders; where nobody may set any, what was set before can still be seen and deleted."""
-    stores, clock, confirmations = shared.stores, shared.clock, shared.confirmations
+    stores, clock = shared.stores, shared.clock
 
     async def is_off(chat: ChatKey) -> bool:
         return await is_muted(stores.decisions, chat)
@@ -309,7 +307,7 @@ def build(shared: Shared) -> Contribution:
     async def purge() -> None:
         """Remove reminders that are over, and questions that nobody answered, with what they hold."""
         await reminders.purge()
-        await confirmations.expire()
+        await shared.confirmations.expire()
 
     async def count(users: Sequence[UserKey]) -> int:
         return len(await stores.reminders.of(users))
@@ -329,7 +327,7 @@ def build(shared: Shared) -> Contribution:
     completion = TimeCompletion(stores.preferences.of, clock, stores.quotas.zone)
     actions = reminder_actions(reminders)
     return Contribution(
-        commands=ReminderCommands(listed, reminders, confirmations, shared.replies, completion).commands,
+        commands=reminder_commands(listed, reminders, shared.replies, completion),
         actions=actions,
         off=() if reminders.limits.most else tuple(action.name for action in actions),
         effects=(REMINDER_SET,),

@@ -26,7 +26,7 @@ from core.features.reminders.storage import ReminderStore
 from core.memory.embedding import Embedding
 from core.memory.memories import Memories
 from core.ports import Clock
-from core.storage.lexicon import Lexicon, keywords
+from core.storage.lexicon import index_terms, keywords, query_terms
 from core.text.unicode import clean
 from core.text.words import FUNCTION_WORDS
 from core.times import rules
@@ -113,7 +113,6 @@ class Reminders:
         self.wake = wake
         self._is_off = is_off
         self._answering = frozenset(answering)
-        self._lexicon = Lexicon()
         self._subjects = Subjects()
 
     @property
@@ -201,14 +200,16 @@ class Reminders:
         found = await self.store.whose(reminder_id)
         return None if found is None or found[0] in await self._accounts(place) else found[1]
 
-    async def matching(self, place: ReminderPlace, words: str) -> Sequence[Reminder]:
-        """Return those of `of` of which the text shares a word that tells with `words`, the best first."""
-        if FUNCTION_WORDS.issuperset(keywords(words)):
-            return []
-        wanted = self._lexicon.query_terms(words)
-        scored = [(reminder, self._shared(wanted, reminder.named_by)) for reminder in await self.of(place)]
-        best = sorted(scored, key=lambda each: -each[1])  # of equals, the next first
-        return [reminder for reminder, shared in best if shared]
+    async def matching(self, place: ReminderPlace, *texts: str) -> Sequence[Reminder]:
+        """Return those of `of` of which the text shares a word that tells with one of these, the best of each first."""
+        telling = [words for words in texts if not FUNCTION_WORDS.issuperset(keywords(words))]
+        known, found = await self.of(place) if telling else (), dict[str, Reminder]()
+        for words in telling:
+            wanted = query_terms(words)
+            scored = [(reminder, self._shared(wanted, reminder.named_by)) for reminder in known]
+            best = sorted(scored, key=lambda each: -each[1])  # of equals, the next first
+            found |= {reminder.id: reminder for reminder, shared in best if shared}
+        return list(found.values())
 
     async def said(self, place: ReminderPlace, batch: str) -> Sequence[Reminder]:
         """Return the person's reminders that were said in that batch, and may be spoken of there."""
@@ -561,7 +562,7 @@ class Reminders:
 
     def _shared(self, wanted: Iterable[Sequence[str]], text: str) -> int:
         """Return how many of the wanted words a text has, by their stems."""
-        terms = set(self._lexicon.index_terms([text]))
+        terms = set(index_terms([text]))
         return sum(not terms.isdisjoint(word) for word in wanted)
 
 

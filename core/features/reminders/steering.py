@@ -7,13 +7,14 @@ names none is left to whatever else reads the message.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import cache
+from datetime import datetime, time, timedelta
+from functools import cache, partial
 from itertools import dropwhile
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from core.answering.turn import Heard, Turn
 from core.features.preferences.timezone import local_now
@@ -28,14 +29,17 @@ from core.features.reminders.telling import (
     refused,
     settle_time,
     told,
+    with_named_buttons,
 )
 from core.outgoing import Button
 from core.text.catalogue import text
+from core.text.clauses import clauses, without
 from core.text.markdown import quoted
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, POLITE, WORD, folded_words, same, word_tables
+from core.times import rules
 from core.times.grammar import find_amount, find_time
-from core.times.reading import Found, Once, Recurrence
+from core.times.reading import Found, FoundTime, Once, Recurrence, Unclear
 from core.times.said import asked
 from core.types import Locale
 
@@ -46,6 +50,13 @@ _LATELY: Final = timedelta(hours=1)
 
 _MAX_STEERED: Final = 6
 """Words that may name a reminder; more tell something else."""
+
+_SEVERAL: Final = 2
+_HALVES: Final = (range(4, 12), range(12, 19), range(18, 24))
+"""The hours of a morning, an afternoon, and an evening."""
+
+_ONES: Final = frozenset({"one", "uno", "una"})
+_FIGURE: Final = re.compile(r"(?<![\d:])([01]?\d|2[0-3])(?::([0-5]\d))?(?![\d:])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +70,16 @@ class _SteeringWords:
     move: re.Pattern[str]
     skip: re.Pattern[str]
     spare: re.Pattern[str]
+    drop: re.Pattern[str]
+    spent: re.Pattern[str]
+    target: re.Pattern[str]
+    halves: tuple[re.Pattern[str], ...]
     next: re.Pattern[str]
     filler: re.Pattern[str]
+    at: str
     last: re.Pattern[str]
     last_end: re.Pattern[str]
+    reason: re.Pattern[str]
     remind: re.Pattern[str]
     people: re.Pattern[str]
     deed: re.Pattern[str]
@@ -80,12 +97,26 @@ async def steered(turn: Turn, reminders: Reminders) -> Heard | None:
     if not message or len(message) > _MAX_CHARS or turn.asked.quotes:
         return None
     own = turn.person.locale
-    for words in sorted(_tables(), key=lambda each: each.locale is not own):
-        # So short a sentence may be taken for one of another language than that of its verb.
-        turn.person.locale = own if turn.person.language else words.locale
-        for steer in (_postponed, _moved, _skipped, _corrected, _of_others):
-            if (answer := await steer(turn, reminders, words, message)) is not None:
-                return Heard(answer.text, answer.choices, is_all=True)
+    for begin, end in clauses(message):
+        clause = message[begin:end]
+        is_whole = len(clause) == len(message)
+        for words in sorted(_tables(), key=lambda each: each.locale is not own):
+            # So short a sentence may be taken for one of another language than that of its verb.
+            turn.person.locale = own if turn.person.language else words.locale
+            for steer in (
+                _at_hour,
+                _postponed,
+                _moved,
+                _skipped,
+                _dropped,
+                *((_corrected, _of_others) if is_whole else ()),
+            ):
+                if (answer := await steer(turn, reminders, words, clause)) is not None:
+                    rest = without(message, begin, end)
+                    rest = "" if words.reason.match(flat(rest)) else rest
+                    if rest and answer.reminder is not None:
+                        answer = with_named_buttons(answer, answer.reminder.text)
+                    return Heard(answer.text, answer.choices, is_all=True, rest=rest)
     turn.person.locale = own
     return None
 
@@ -102,7 +133,7 @@ async def _postponed(turn: Turn, reminders: Reminders, words: _SteeringWords, me
     found: Found | None = amount or time
     if found is None:
         return None
-    named = await _named(turn, reminders, words, found.without(rest), said_lately=True)
+    named = await _one(turn, reminders, words, found.without(rest), said_lately=True)
     if named is None and words.called.search(flat(message)):
         return ReminderNotice(NONE[turn.person.locale].format(words=quoted(_bare(words, found.without(rest)))))
     if named is None:
@@ -126,11 +157,61 @@ async def _moved(turn: Turn, reminders: Reminders, words: _SteeringWords, messag
     found = find_time(rest, now, words.locale)
     if found is None:
         return None
-    named = await _named(turn, reminders, words, found.without(rest))
+    named = await _one(turn, reminders, words, found.without(rest))
     if named is None:
         return None
     wish = Wish(named.text, kind=named.kind, reminder_id=named.id)
     return await settle_time(turn, reminders, wish, found.time)
+
+
+async def _at_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
+    """Give one of the hours of a reminder another, if the words name it by that: "push the 6 one to 6:10"."""
+    begin = next((at for verb in (words.move, words.snooze) if (at := _begun(words, verb, message)) is not None), None)
+    if begin is None:
+        return None
+    (now, _), rest = local_now(turn), message[begin:]
+    for target in reversed(list(words.target.finditer(flat(rest)))):
+        found = find_time(rest[target.start() :], now, words.locale)
+        named = None if found is None else await _named(turn, reminders, words, rest[: target.start()])
+        if found is None or named is None or named.at is None or _telling(words, found.without(rest[target.start() :])):
+            continue
+        schedule, options = named.reminder.schedule, _at_hours(found)
+        if len(named.hours) < _SEVERAL or not options:
+            wish = Wish(named.reminder.text, kind=named.reminder.kind, reminder_id=named.reminder.id)
+            return await settle_time(turn, reminders, wish, found.time)
+        new = min(options, key=lambda each: abs(_minutes(each) - _minutes(named.at or each)))
+        rule = rules.at_times(schedule.rule, {*named.hours, new} - {named.at})
+        return await _ruled(turn, reminders, named.reminder, rule)
+    return None
+
+
+async def _dropped(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
+    """Delete a reminder, or one of its hours, that is named by its hour, or said to be needed no more."""
+    said = flat(message)
+    if (spent := words.spent.search(said)) is not None:
+        named = await _named(turn, reminders, words, f"{message[: spent.start()]} {message[spent.end() :]}")
+    elif (begin := _begun(words, words.drop, message)) is not None:
+        named = await _named(turn, reminders, words, message[begin:])
+        named = None if named is None or named.at is None else named
+    else:
+        return None
+    if named is None:
+        return None
+    if named.at is not None and len(named.hours) >= _SEVERAL:
+        rule = rules.at_times(named.reminder.schedule.rule, {*named.hours} - {named.at})
+        return await _ruled(turn, reminders, named.reminder, rule)
+    return _told(turn, reminders, await reminders.remove(place_of(turn), named.reminder.id))
+
+
+async def _ruled(turn: Turn, reminders: Reminders, reminder: Reminder, rule: str) -> ReminderNotice:
+    """Give a reminder another rule, from its next instant on."""
+    (now, _), schedule = local_now(turn), reminder.schedule
+    first = schedule.wall.replace(tzinfo=ZoneInfo(schedule.zone))
+    first = min(first, datetime.combine(first.date(), time(*min(rules.read(rule).times)), first.tzinfo))
+    due = rules.next_after(first.replace(tzinfo=None), schedule.zone, rule, now)
+    if due is None:
+        return _told(turn, reminders, await reminders.remove(place_of(turn), reminder.id))
+    return _told(turn, reminders, await reminders.reschedule(place_of(turn), reminder.id, Recurrence(rule, first)))
 
 
 async def _skipped(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
@@ -146,11 +227,12 @@ async def _skipped(turn: Turn, reminders: Reminders, words: _SteeringWords, mess
         begin, is_spared = _begun(words, words.spare, rest), True
     if begin is None or (is_spared and days is None):
         return None
+    days = days or asked(turn.asked.text, now, words.locale, ahead=True)  # "no class this thursday, skip …"
     named_by = rest[begin:]
     is_next = words.next.search(flat(named_by)) is not None
     if is_next:
         named_by = words.next.sub(" ", flat(named_by))
-    named = await _named(turn, reminders, words, named_by)
+    named = await _one(turn, reminders, words, named_by)
     if named is None or named.due is None:
         return None
     local = named.due.astimezone(now.tzinfo).date()
@@ -175,28 +257,98 @@ def _begun(words: _SteeringWords, pattern: re.Pattern[str], message: str) -> int
     return found.end() if found else None
 
 
-async def _named(
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A reminder that words name, all its hours, and the one of them that they name (None: none)."""
+
+    reminder: Reminder
+    hours: tuple[tuple[int, int], ...]
+    at: tuple[int, int] | None = None
+
+
+async def _one(
     turn: Turn, reminders: Reminders, words: _SteeringWords, said: str, *, said_lately: bool = False
 ) -> Reminder | None:
-    """Return the one reminder that has all the words which tell something; None if they name none, or several.
+    """Return the one reminder that words name; None if they name none, or several."""
+    named = await _named(turn, reminders, words, said, said_lately=said_lately)
+    return None if named is None else named.reminder
 
-    Where none is said, it is the one that was said just now, if that may be meant.
+
+async def _named(
+    turn: Turn, reminders: Reminders, words: _SteeringWords, said: str, *, said_lately: bool = False
+) -> _Named | None:
+    """Return the one reminder that has all the words which tell something, and is due at the hour that they name.
+
+    None if they name none, or several. Where nothing is said, it is the one that was said just now, if that may be
+    meant.
     """
     now, _ = local_now(turn)
-    filled = {word for word in folded_words(said) if words.filler.fullmatch(word)}
-    telling = [word for word in folded_words(said) if word not in filled and word not in FUNCTION_WORDS]
     place = place_of(turn)
     found = [each for each in await reminders.of(place) if each.kind is Kind.REMINDER]
     lately = await reminders.said_since(place, now - _LATELY) if said_lately else []
+    telling = _telling(words, said)
     if not telling:
-        return lately[0] if len(lately) == 1 else None
+        return _Named(lately[0], ()) if len(lately) == 1 else None
     if len(telling) > _MAX_STEERED:
         return None
     every = {each.id: each for each in (*found, *lately)}.values()
-    fitting = [
-        each for each in every if all(any(same(word, own) for own in folded_words(each.text)) for word in telling)
-    ]
+    fitting = [_Named(each, _hours_of(each)) for each in every if _has_all(each, telling)]
+    if not fitting:
+        rest, is_meant = _hour_named(words, said, now)
+        telling = _telling(words, rest)
+        meant = ((each, _hours_of(each)) for each in every if is_meant is not None and _has_all(each, telling))
+        fitting = [_Named(each, hours, at) for each, hours in meant for at in hours if is_meant and is_meant(at)]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _telling(words: _SteeringWords, said: str) -> list[str]:
+    """Return the words that may name a reminder."""
+    own = (word for word in folded_words(said) if word not in FUNCTION_WORDS)
+    return [word for word in own if not words.filler.fullmatch(word)]
+
+
+def _has_all(reminder: Reminder, telling: Sequence[str]) -> bool:
+    return all(any(same(word, own) for own in folded_words(reminder.text)) for word in telling)
+
+
+def _hours_of(reminder: Reminder) -> tuple[tuple[int, int], ...]:
+    """Return the hours and minutes at which a reminder is due."""
+    schedule = reminder.schedule
+    own = rules.read(schedule.rule).times if schedule.rule else ()
+    return own or ((schedule.wall.hour, schedule.wall.minute),)
+
+
+def _hour_named(
+    words: _SteeringWords, said: str, now: datetime
+) -> tuple[str, Callable[[tuple[int, int]], bool] | None]:
+    """Return words without the hour, or the part of the day, that they name, and whether an hour is meant by that."""
+    plain = flat(said)
+    for half, pattern in zip(_HALVES, words.halves, strict=True):
+        if (part := pattern.search(plain)) is not None:
+            return f"{said[: part.start()]} {said[part.end() :]}", partial(_is_within, half)
+    said = " ".join(word for word in said.split() if flat(word) not in _ONES)
+    found = find_time(said, now, words.locale)
+    if found is not None and (hours := _at_hours(found)):
+        return found.without(said), hours.__contains__
+    if (figure := _FIGURE.search(said)) is not None:
+        hour, minute = int(figure[1]), int(figure[2] or 0)
+        return f"{said[: figure.start()]} {said[figure.end() :]}", {(hour, minute), (hour + 12, minute)}.__contains__
+    return said, None
+
+
+def _is_within(half: range, at: tuple[int, int]) -> bool:
+    return at[0] in half
+
+
+def _at_hours(found: FoundTime) -> set[tuple[int, int]]:
+    """Return the hours that a time may mean; none for one that names a day as well, or no hour."""
+    times = found.time.options if isinstance(found.time, Unclear) else (found.time,)
+    at = [each.at for each in times if isinstance(each, Once) and each.has_hour and not each.has_day]
+    return {(each.hour, each.minute) for each in at}
+
+
+def _minutes(at: tuple[int, int]) -> int:
+    return at[0] * 60 + at[1]
 
 
 def _bare(words: _SteeringWords, said: str) -> str:
@@ -221,6 +373,8 @@ async def _corrected(turn: Turn, reminders: Reminders, words: _SteeringWords, me
     if (begin := _begun(words, words.last, message)) is None:
         return None
     (now, _), rest = local_now(turn), message[begin:]
+    if _FIGURE.match(rest.strip()):  # "make it 10"
+        rest = f"{words.at} {rest}"
     amount, time = find_amount(rest, words.locale), find_time(rest, now, words.locale)
     found: Found | None = time or amount
     if found is None or words.last_end.sub(" ", flat(found.without(rest))).strip(" .,!?"):
@@ -285,7 +439,11 @@ def _after_space(said: str, begin: int) -> int:
 
 @cache
 def _tables() -> Sequence[_SteeringWords]:
-    return word_tables(_WORDS, _SteeringWords, {"polite": POLITE, "last_end": WORD, "called": WORD, "next": WORD})
+    return word_tables(
+        _WORDS,
+        _SteeringWords,
+        {"polite": POLITE, **dict.fromkeys(("last_end", "called", "next", "spent", "target"), WORD)},
+    )
 
 
 NONE = text("reminders.actions.none_of_these_words")

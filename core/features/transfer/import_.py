@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from typing import BinaryIO, Final
 
-from core.actions.offer import UNDO, undo_button
+from core.actions.proposal import UNDO, undo_button
 from core.commands.command import ON_DATA, Command, Request
 from core.commands.menu import FILE
 from core.enclosures import Attachment
@@ -36,9 +36,12 @@ from core.features.transfer.intake import (
 )
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
-from core.text.catalogue import Counted, counted, forms, text
+from core.text.catalogue import Counted, Plurals, Sentences, counted, text
 from core.text.markdown import quoted
-from core.types import MemoryDraft, Vector
+from core.types import MemoryDraft
+
+IMPORT = Sentences("transfer.import")
+IMPORT_PLURALS = Plurals("transfer.import")
 
 SHOWN: Final = 5
 """So many memories of a file are shown before it is saved."""
@@ -54,7 +57,6 @@ class ImportCommand:
     def __init__(self, shared: Shared) -> None:
         self._memories = shared.memories
         self._sections = shared.added.sections
-        self._confirmations = shared.confirmations
 
     @property
     def command(self) -> Command:
@@ -70,16 +72,16 @@ class ImportCommand:
         elif (file := request.file) is not None:
             await self._preview(request, file)
         elif argument.startswith(f"{_CANCEL} "):
-            held = await self._confirmations.take(request.incoming, argument[len(_CANCEL) :], Intake)
-            await request.tell(CANCELLED if held else NOT_CONFIRMED)
+            if await request.confirmed(argument[len(_CANCEL) :], Intake, over=NOT_CONFIRMED):
+                await request.tell(IMPORT.cancelled)
         elif argument:
             await self._confirmed(request, argument)
         else:
             megabytes, archive = MAX_BYTES // MEGABYTE, MAX_ARCHIVE_BYTES // MEGABYTE
-            await request.tell(HOW_TO_IMPORT, megabytes=megabytes, archive=archive)
+            await request.tell(IMPORT.how_to_import, megabytes=megabytes, archive=archive)
 
     async def _preview(self, request: Request, file: Attachment) -> None:
-        await request.answer.status(READING[request.locale])
+        await request.answer.status(IMPORT.reading[request.locale])
         held = await self._read(request, file)
         if held is None:
             return
@@ -91,25 +93,25 @@ class ImportCommand:
             besides += told
             total += count
         if not held.taken and not total:
-            await request.tell(NOTHING_NOTED if held.of_talk else NOTHING_IN_IT)
+            await request.tell(IMPORT.nothing_noted if held.of_talk else IMPORT.nothing_in_it)
             return
         counts = (
-            (IN_IT, len(held.taken)),
-            (KNOWN, len(await known_of(request.turn.memory, held.taken))),
-            (REFUSED, held.refused),
-            (HEARD, sum(bool(each.shared or each.rooms) for each in held.taken)),
-            (FILES, held.files),
-            (UNKEPT, held.unkept),
+            (IMPORT_PLURALS.in_it, len(held.taken)),
+            (IMPORT_PLURALS.known, len(await known_of(request.turn.memory, held.taken))),
+            (IMPORT_PLURALS.refused, held.refused),
+            (IMPORT_PLURALS.heard, sum(bool(each.shared or each.rooms) for each in held.taken)),
+            (IMPORT_PLURALS.files, held.files),
+            (IMPORT_PLURALS.unkept, held.unkept),
             *besides,
         )
-        code = await self._confirmations.ask(request.incoming.conversation, held)
+        code = await request.ask(held)
         lines = [counted(told, locale, count) for told, count in counts if count]
         lines += [f"- {quoted(each.draft.content)}" for each in held.taken[:SHOWN]]
-        lines += [OF_TALK[locale]] if held.of_talk else []
-        lines.append(TO_CONFIRM[locale].format(code=code))
+        lines += [IMPORT.of_talk[locale]] if held.of_talk else []
+        lines.append(IMPORT.to_confirm[locale].format(code=code))
         choices = [
-            Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True),
-            Button(CANCEL[locale], f"/import {_CANCEL} {code}", in_place=True),
+            Button(counted(IMPORT_PLURALS.save, locale, len(held.taken) + total), f"/import {code}", in_place=True),
+            Button(IMPORT.cancel[locale], f"/import {_CANCEL} {code}", in_place=True),
         ]
         await request.answer.tell("\n".join(lines), choices=choices)
 
@@ -125,17 +127,16 @@ class ImportCommand:
         except FileTooLarge:
             await request.answer.tell(Refused(TOO_LARGE, max_bytes=MAX_ARCHIVE_BYTES).told[request.locale])
         except ChannelError:
-            await request.tell(NOT_HAD)
+            await request.tell(IMPORT.not_had)
         except Refused as error:
             await request.answer.tell(error.told[request.locale])
         return None
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        held = await self._confirmations.take(request.incoming, code, Intake)
+        held = await request.confirmed(code, Intake, over=NOT_CONFIRMED)
         if held is None:
-            await request.tell(NOT_CONFIRMED)
             return
-        await request.answer.status(SAVING[request.locale])
+        await request.answer.status(IMPORT.saving[request.locale])
         changed = await request.turn.memory.changed()  # before a restart
         saved = {key for key, each in changed.items() if each.before is None}
         known = await known_of(request.turn.memory, held.taken) - saved
@@ -146,8 +147,8 @@ class ImportCommand:
             besides += told
             can_undo = can_undo or is_undoable
         counts = (
-            (SAVED, len(held.taken) - len(known), bool(held.taken)),
-            (KNOWN, len(known), bool(known)),
+            (IMPORT_PLURALS.saved, len(held.taken) - len(known), bool(held.taken)),
+            (IMPORT_PLURALS.known, len(known), bool(known)),
             *((told, count, True) for told, count in besides),
         )
         lines = [counted(told, request.locale, count) for told, count, is_told in counts if is_told]
@@ -168,10 +169,7 @@ async def known_of(memory: UserMemory, taken: Sequence[Taken]) -> set[str]:
 async def save(memory: UserMemory, taken: Sequence[Taken], known: Collection[str]) -> None:
     """Save what the file has; a memory that is known already may be told where it could before, and nowhere else."""
     drafts = [each.draft for each in taken]
-    vectors: Mapping[str, Vector] = {}
-    if len(drafts) <= _EMBEDDED_AT_ONCE:
-        vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    items = await memory.add(drafts, vectors)
+    items = await memory.add(drafts, None if len(drafts) <= _EMBEDDED_AT_ONCE else {})
     said_in: defaultdict[str, list[str]] = defaultdict(list)
     for each, item in zip(taken, items, strict=True):
         shared = item.shared if item.id in known else each.shared
@@ -207,25 +205,7 @@ def _kept(draft: MemoryDraft, had: Collection[str]) -> MemoryDraft:
     return replace(draft, attachments=things, passages=draft.passages if things else ())
 
 
-READING = text("transfer.import.reading")
-SAVING = text("transfer.import.saving")
-HOW_TO_IMPORT = text("transfer.import.how_to_import")
-IN_IT = forms("transfer.import.in_it")
-KNOWN = forms("transfer.import.known")
-REFUSED = forms("transfer.import.refused")
-HEARD = forms("transfer.import.heard")
-FILES = forms("transfer.import.files")
-UNKEPT = forms("transfer.import.unkept")
-SAVE = forms("transfer.import.save")
-TO_CONFIRM = text("transfer.import.to_confirm")
-SAVED = forms("transfer.import.saved")
 NOT_CONFIRMED = text("transfer.import.not_confirmed")
-CANCEL = text("transfer.import.cancel")
-CANCELLED = text("transfer.import.cancelled")
-NOTHING_IN_IT = text("transfer.import.nothing_in_it")
-NOTHING_NOTED = text("transfer.import.nothing_noted")
-OF_TALK = text("transfer.import.of_talk")
-NOT_HAD = text("transfer.import.not_had")
 
 
 def build(shared: Shared) -> Contribution:

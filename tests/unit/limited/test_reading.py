@@ -37,7 +37,7 @@ def _context(message: str, *before: str, question: str = "") -> PromptContext:
     asked = OpenQuestion(question) if question else None
     return PromptContext(
         Task.DECIDE, Locale.EN, message, START, (*told, Message(MessageRole.USER, message)),
-        actions=tuple(action.info for action in ACTIONS), question=asked,
+        actions=ACTIONS, question=asked,
     )  # fmt: skip
 
 

@@ -48,6 +48,23 @@ async def test_a_question_is_answered_before_a_deletion_is_proposed(
     assert set(await person.contents()) == left
 
 
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("omg this coffee is terrible. what's the wifi password?", ""),
+        ("Hmm maybe Marcus comes for dinner. what's the wifi password?", "Keep “Hmm maybe Marcus comes for dinner.”?"),
+    ],
+)
+async def test_a_question_is_answered_before_it_is_asked_whether_to_keep_anything(
+    message: str, asked: str, person: Talk
+) -> None:
+    await person.keep(WIFI)
+    await person.say(message)
+    [answer] = person.seen
+    assert WIFI in answer
+    assert answer.endswith(asked) if asked else "Keep" not in answer
+
+
 async def test_a_question_beside_a_change_is_answered_once(person: Talk) -> None:
     await person.keep("meu dentista é terça às 15h", ARMARIO)
     await person.say("o dentista mudou pra quinta às 10h. qual o código do armário?")
