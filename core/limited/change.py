@@ -43,10 +43,14 @@ _MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PossibleChange:
-    """A memory that a message may change, and the text that it has then."""
+    """A memory that a message may change, and the text that it has then.
+
+    `is_put_in`: that is the message, in place of the clause that it is about.
+    """
 
     item: MemoryItem
     text: str
+    is_put_in: bool = False
 
 
 def changes(
@@ -63,7 +67,7 @@ def changes(
     and that before one of which it only says much the same. "She moved to York" is about the one memory told of in the
     `recent` talk that can be meant.
     """
-    if len(message) > MAX_CHARS:
+    if len(message) > MAX_CHARS or has("once", message):
         return []
     if stands_for(message)[0] or has("repaid", message):
         told = [*recent, *items] if has("repaid", message) else recent
@@ -79,7 +83,9 @@ def changes(
         found = [item for item in alike if not _loses(item.content, message)] or _of_same_name(message, items)
     best = max((weights.get(item.id, 0) for item in found), default=0)
     likeliest = [item for item in found if weights.get(item.id, 0) == best]
-    return [PossibleChange(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+    return [PossibleChange(item, edited[item.id]) if edited[item.id] else _put_in(item, message) for item in likeliest][
+        :MAX_CANDIDATES
+    ]
 
 
 def _of_same_name(message: str, items: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -178,7 +184,27 @@ def _shares(about: frozenset[str], item: MemoryItem) -> frozenset[str]:
 def _edited(old: str, message: str) -> str:
     if listed(message):
         return relisted(old, message)
+    clauses, at = cut(old), _clause(old, message)
+    text = _reworded(clauses.each[at], message) if at is not None else ""
+    return clauses.changed(at, text) if at is not None and text else _reworded(old, message)
+
+
+def _reworded(old: str, message: str) -> str:
     return _left(old, message) or swapped(old, message) or _restated(old, message)
+
+
+def _clause(old: str, message: str) -> int | None:
+    """Return which clause of a sentence that tells several things a message is about; None for none, or for all."""
+    clauses = cut(old)
+    return None if clauses.is_list else clauses.about(telling(without_change(without_values(message))))
+
+
+def _put_in(item: MemoryItem, message: str) -> PossibleChange:
+    """Return a memory with a message in place of the clause that it is about, or of all of it."""
+    at = _clause(item.content, message)
+    if at is None:
+        return PossibleChange(item, message)
+    return PossibleChange(item, cut(item.content).changed(at, message.rstrip(" .!")), is_put_in=True)
 
 
 def _restated(old: str, message: str) -> str:
