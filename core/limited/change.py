@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.limited.clauses import cut, telling
+from core.limited.clauses import cut, holds, telling
 from core.limited.frames import has, listed, stands_for, told_of, without_change
 from core.limited.values import swapped, values, without_values
 from core.text.senses import is_kind, relatives, sense, senses, silent, words
@@ -78,7 +78,8 @@ def changes(
     named = [item for item in items if edited[item.id] and weights[item.id] >= least]
     is_bare = not senses(without_change(without_values(message)))
     shown = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
-    if not (found := named or shown) and listed(message) is None:
+    found = named or shown or (_of_clause(items, message) if least <= 1 else [])
+    if not found and listed(message) is None:
         alike = (item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about)))
         found = [item for item in alike if not _loses(item.content, message)] or _of_same_name(message, items)
     best = max((weights.get(item.id, 0) for item in found), default=0)
@@ -195,8 +196,18 @@ def _reworded(old: str, message: str) -> str:
 
 def _clause(old: str, message: str) -> int | None:
     """Return which clause of a sentence that tells several things a message is about; None for none, or for all."""
-    clauses = cut(old)
-    return None if clauses.is_list else clauses.about(telling(without_change(without_values(message))))
+    return cut(old).about(telling(without_change(message)))
+
+
+def _of_clause(items: Sequence[MemoryItem], message: str) -> list[MemoryItem]:
+    """Return the one memory that tells, among other things, something of what a message names; else none."""
+    said = [word for word in telling(without_change(message)) if not is_kind(sense(word))]
+    found = []
+    for item in items:
+        at = _clause(item.content, message)
+        if at is not None and any(holds(cut(item.content).each[at], word) for word in said):
+            found.append(item)
+    return found if len(found) == 1 else []
 
 
 def _put_in(item: MemoryItem, message: str) -> PossibleChange:
