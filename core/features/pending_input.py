@@ -148,7 +148,8 @@ class PendingReplies(ReplyReader):
         last = [(each, command) for each, command in answered if not each.passed]
         if not last and answered and not again and await _asks_else(conversation):
             answered = []  # a question in the bot's own words came since
-        answers = last or answered
+        proposed = [(each, command) for each, command in answered if each.kind != Offer.__name__]
+        answers = last or proposed or answered  # what was only offered, and passed over, gives way
         if means_no(incoming.text):  # it declines what was asked last, and a later yes is not for what was open besides
             answers = answers[:1]
             await self._confirmations.mute(here, but=answers[0][0].code if answers else "")
