@@ -124,7 +124,7 @@ async def answer(
         build(settings, clock=clock, metrics=server.metrics if server else None) as app,
         watching(app),
         open_chatbot(app) as chatbot,
-        _unasked(app, stop),
+        app.features.at_work(stop, serves=True),
         daily_backups(settings, app.features.alerts, app.clock),
         background(warm_up(app)),
     ):
@@ -203,13 +203,6 @@ def readings(app: App) -> Readings:
         pool=app.database.pool,
         is_known=lambda: app.worker.is_alive,
     )
-
-
-@asynccontextmanager
-async def _unasked(app: App, stop: asyncio.Event) -> AsyncIterator[None]:
-    """Say what nobody has just asked for while the context is entered; once `stop` is set, nothing more."""
-    async with app.features.at_work(stop, serves=True):
-        yield
 
 
 async def chat(settings: Settings, thread_id: str = "", *, anyway: bool = False) -> None:

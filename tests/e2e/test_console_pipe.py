@@ -56,11 +56,6 @@ def test_the_first_words_are_of_the_terminals_language_and_english_where_it_has_
     assert told.startswith(first_words)
 
 
-def test_a_new_value_is_written_at_once(tmp_path: Path) -> None:
-    out = chat("Lembre que o portão abre com 4433\no portão agora abre com 777\n", tmp_path).stdout
-    assert "Atualizei: “o portão abre com 777” (até hoje: “o portão abre com 4433”)" in out
-
-
 def test_it_says_how_an_answer_came_about_and_what_it_rests_on(tmp_path: Path) -> None:
     asked = "Qual é a senha do aliexpress?"
     said = f"/think on\nLembre que a senha do aliexpress é 123456\n{asked}\nComo você sabe disso?\n/help all\n"
@@ -78,30 +73,24 @@ def test_it_says_how_an_answer_came_about_and_what_it_rests_on(tmp_path: Path) -
 
 
 def test_a_pipe_gets_no_status_no_colour_no_prompt_and_no_greeting(tmp_path: Path) -> None:
-    done = chat("Lembre que a senha do wi-fi é abc123\n", tmp_path)
-    out = done.stdout
-    assert out
-    assert "\x1b" not in out
-    assert "..." not in out
-    assert "›" not in out
-    assert "🐘" not in out
+    done = chat("Lembre que o portão abre com 4433\no portão agora abre com 777\n", tmp_path)
+    assert "Atualizei: “o portão abre com 777” (até hoje: “o portão abre com 4433”)" in done.stdout
+    assert [sign for sign in ("\x1b", "...", "›", "🐘") if sign in done.stdout] == []
     assert done.stderr == ""
 
 
-def test_each_line_is_a_message_blank_lines_are_none_and_quit_ends(tmp_path: Path) -> None:
-    done = chat("/memories\n\n   \n/memories\n/quit\n/memories\n", tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.count("Você ainda não me pediu") == 2
-
-
-def test_the_last_line_needs_no_end_and_lines_may_end_as_on_windows(tmp_path: Path) -> None:
-    done = chat("/memories\r\n/memories", tmp_path)
-    assert done.stdout.count("Você ainda não me pediu") == 2
-
-
-def test_no_input_is_no_work_and_no_failure(tmp_path: Path) -> None:
-    done = chat("", tmp_path)
-    assert (done.returncode, done.stdout) == (0, "")
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        ("/memories\n\n   \n/memories\n/quit\n/memories\n", 2),  # blank lines are none, and /quit ends
+        ("/memories\r\n/memories", 2),  # lines may end as on Windows, and the last one needs no end
+        ("", 0),
+    ],
+)
+def test_each_line_is_a_message(tmp_path: Path, said: str, answers: int) -> None:
+    done = chat(said, tmp_path)
+    assert (done.returncode, done.stdout.count("Você ainda não me pediu")) == (0, answers)
+    assert bool(done.stdout) is bool(answers)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import eval_words as words
+from bench import judging
 from bench.eval import Bench, Results, open_bench, summary
 from bench.judging import DATA, HALVES, Observed, judge, load, sample
 from bot.settings.settings import load as load_settings
@@ -141,7 +141,7 @@ def test_an_answer_to_what_nobody_told_is_a_false_claim_and_a_shown_call_is_no_a
     ],
 )
 def test_the_language_of_an_answer(lang: str, text: str, is_in: bool | None) -> None:
-    assert words.is_in(lang, text) is is_in
+    assert judging.is_in(lang, text) is is_in
 
 
 def test_a_run_that_was_cut_goes_on_where_it_stopped(tmp_path: Path) -> None:
