@@ -202,7 +202,9 @@ class PendingReplies(ReplyReader):
                 return _command_to(asked.code, proposal, text)
         if asked.kind == Offer.__name__:
             is_agreed = any(means_yes(text, each) for each in (Doing.KEEP, Doing.REPLACE))  # none offers to delete
-            return read_open(asked, Offer).command if is_agreed and not acknowledges(text) else ""
+            offer = read_open(asked, Offer)
+            is_late = asked.passed and not offer.lasts
+            return offer.command if is_agreed and not is_late and not acknowledges(text) else ""
         if asked.kind == WhichOne.__name__:
             commands = read_open(asked, WhichOne).commands
             chosen = numbered(text, len(commands)) or ()

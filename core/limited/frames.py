@@ -225,6 +225,7 @@ _FILLER: Final = re.compile(
     r"(?:elefante|parce|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
     r"meu (?:filho|amor|bem)|su merced|sir|ma'?am|madam|jare|senor(?:a|ita)?|senhor(?:a)?|patron(?:a)?|"
     r"hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
+    r"mijit[oa]|mulher|menin[oa]|my guy|legend|pet|"
     r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
     r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )

@@ -128,7 +128,7 @@ def _read(
     named = message[slice(*clause.span("who"))] if who else message[begin:end]
     subject = subject_in(bare(_requests()[words.locale], named, is_first=False))
     told = message[: clause.start()].strip(EDGES)
-    who_said = named.strip(EDGES) or message[:begin].split()[-1]  # "de él" ends the clause
+    who_said = named.strip(EDGES) or message[:begin].rsplit(maxsplit=1)[-1]  # "de él" ends the clause
     is_told = bool(told) and words.pronoun.fullmatch(flat(who_said)) is not None
     if is_told:  # "Ana owes me 20, when I mention her remind me"
         subject = next((word.strip(EDGES) for word in told.split() if word[:1].isupper()), "")

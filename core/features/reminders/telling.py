@@ -177,7 +177,7 @@ async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> Reminder
     locale, zone = turn.person.locale, zone_key(now)
     asked = TOLD.zone[locale].format(zone=wording.zone_told(zone, now, locale))
     right = Button(TOLD.right[locale], f"/timezone {zone}")
-    await open_offers(turn, [right], asked)
+    await open_offers(turn, [right], asked, lasts=False)
     choices = (
         *answer.choices,
         right,
@@ -405,7 +405,7 @@ def _time_of(item: MemoryItem, event: str, now: datetime, locale: Locale) -> Onc
     """Return the time ahead that a memory names of an event: of several, that of the clause which names it best."""
     clauses = [item.content[slice(*each)] for each in parts(item.content)]
     times = [(each, time_in(replace(item, content=each), now, locale)) for each in clauses]
-    timed = [(_named_in(each, event), time) for each, time in times if time is not None]
+    timed = [((_named_in(each, event), isinstance(time, Once)), time) for each, time in times if time is not None]
     return max(timed, key=lambda each: each[0])[1] if len(timed) > 1 else time_in(item, now, locale)
 
 

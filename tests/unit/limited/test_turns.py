@@ -490,6 +490,12 @@ async def test_a_yes_is_for_what_was_proposed_rather_than_for_an_offer_passed_ov
     assert await person.house.reminders.of([ANA]) == []
 
 
+async def test_a_guessed_zone_is_taken_by_the_next_yes_only(person: Talk) -> None:
+    await person.say("remind me tomorrow at 9am to call Bia")
+    await person.say("I like tea")
+    assert await person.say("aye") == say.TALK["yes"][Locale.EN]
+
+
 async def test_a_yes_to_nothing_is_not_called_done(person: Talk) -> None:
     await person.say("hi")
     assert await person.say("yes") == say.TALK["yes"][Locale.EN]
