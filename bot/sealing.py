@@ -21,8 +21,8 @@ from core.errors import ConfigError, StorageError, WrongKey
 from core.features.transfer.files import locked
 from core.sealing.port import PLAIN, Sealing
 from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
-from core.storage import convert_files, convert_sqlite
-from core.storage.convert import Conversion
+from core.storage import convert_sqlite
+from core.storage.convert import Conversion, are_files_unfinished, convert_files, finish_files
 from core.storage.database import Row
 from core.storage.files import owner_name
 from core.storage.kept import Mark
@@ -330,7 +330,7 @@ def _in_a_new_file(settings: Settings, conversion: Conversion, progress: Progres
 
     def with_files() -> None:
         nonlocal files
-        files = convert_files.convert_files(folder, owners, conversion.sealing, opens=conversion.opens)
+        files = convert_files(folder, owners, conversion.sealing, opens=conversion.opens)
 
     rows = convert_sqlite.convert(path, conversion, progress, backups=settings.backups_folder, before_switch=with_files)
     return rows, files
@@ -343,7 +343,7 @@ def finish_conversion(settings: Settings) -> None:
         StorageError: it cannot be done.
     """
     path, folder = settings.database_path, settings.files_folder
-    if settings.engine == "sqlite" and (convert_sqlite.is_unfinished(path) or convert_files.is_unfinished(folder)):
+    if settings.engine == "sqlite" and (convert_sqlite.is_unfinished(path) or are_files_unfinished(folder)):
         with _locked(settings.data_dir):
             _finish(settings)
 
@@ -367,7 +367,7 @@ def _finish(settings: Settings) -> None:
     path, folder = settings.database_path, settings.files_folder
     convert_sqlite.finish(path)
     try:
-        convert_files.finish_files(folder, is_sealed=seal_mark_of(path) is not None)
+        finish_files(folder, is_sealed=seal_mark_of(path) is not None)
     except OSError as error:
         raise unwritten(folder, error) from error
 

@@ -33,9 +33,9 @@ from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
 from core.answering.incognito import IncognitoTalks
 from core.answering.loop import tools_of
-from core.answering.opening import purge_answered
 from core.answering.parts import ChatBotParts
 from core.answering.prompting import SYSTEM
+from core.answering.questions import purge_answered
 from core.clock import SystemClock
 from core.dialogue import Prompt, PromptContext, Task
 from core.errors import ConfigError, Damaged, ProviderError

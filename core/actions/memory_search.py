@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.actions.action import Action
-from core.answering.candidates import CANDIDATE_FLOOR
 from core.answering.prompting import notes_on
+from core.answering.search import CANDIDATE_FLOOR
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.memory.timed import search_asked

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
-from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering import outcomes
-from core.answering.candidates import RoomExchanges
+from core.answering.asker import Asker
 from core.answering.confirmations import Arrival
 from core.answering.enclosed import Enclosed
+from core.answering.log import Log
 from core.answering.outcomes import AGAIN
 from core.answering.parts import ChatBotParts
 from core.answering.questions import act_of
+from core.answering.search import RoomExchanges, Search
 from core.answering.shown import Shown
 from core.answering.trail import trail
-from core.answering.turn import Additions, AnswerMessage, Asker, Log, PromptBudget, Search, Services, Turn
+from core.answering.turn import Additions, AnswerMessage, PromptBudget, Services, Turn
 from core.commands.command import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
 from core.commands.menu import WHY
 from core.delivery.view import View
 from core.dialogue import Outcome, Step
 from core.enclosures import MAX_NAME_CHARS, QuoteKind, cleaned_attachments, cleaned_quotes
-from core.errors import EmptyInput, InputTooLong, StorageError
+from core.errors import EmptyInput, InputTooLong
 from core.history.conversation import Conversation, Conversations
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
-from core.ports import Clock
-from core.stores import ChangeContext, Inbox
+from core.stores import ChangeContext
 from core.text.markdown import quoted
 from core.text.replies import means_why
 from core.text.unicode import clean, one_line
@@ -192,19 +190,6 @@ async def recover(turn: Turn) -> None:
                 await turn.answer.report(step, outcomes.written(kind, untold, person.locale, person.zone))
 
 
-KEPT_FOR: Final = timedelta(days=7)
-"""Telegram delivers an update for 24 hours (core.telegram.org/bots/api#getting-updates), webhooks included; Discord is
-read back from bookmarks that are seconds old."""
-
-FIRST_S: Final = 600.0
-"""Wait after a start: by then missed messages were read back, however old they are."""
-
-EVERY_S: Final = 86_400.0
-_BATCH: Final = 500  # rows of one transaction: other writes wait for no more than these
-_PAUSE_S: Final = 0.1
-_log = logging.getLogger(__name__)
-
-
 def cleaned(incoming: Incoming, max_chars: int) -> Incoming:
     """Return the message with clean text; a text longer than `max_chars` is cut to one character more."""
     return replace(
@@ -247,23 +232,3 @@ def check(asked: Message, *, min_chars: int, max_chars: int) -> None:
 def has_media(said: Incoming | Message) -> bool:
     """Whether something other than words comes with a message, its sender's own or forwarded."""
     return bool(said.attachments) or any(each.kind is QuoteKind.FORWARD and each.attachments for each in said.quotes)
-
-
-async def purge_answered(inbox: Inbox, clock: Clock) -> None:
-    """Remove answered messages that no platform delivers again: soon after the start, then daily, until cancelled.
-
-    Before that, what a crash left of messages that were erased.
-    """
-    try:
-        await inbox.finish_erasing()
-    except StorageError as error:
-        _log.warning("inbox not erased", extra={"error": type(error).__name__})
-    wait_s = FIRST_S
-    while True:
-        await clock.sleep(wait_s)
-        wait_s = EVERY_S
-        try:
-            while await inbox.purge(clock.now() - KEPT_FOR, _BATCH) == _BATCH:
-                await clock.sleep(_PAUSE_S)
-        except StorageError as error:
-            _log.warning("inbox not purged", extra={"error": type(error).__name__})

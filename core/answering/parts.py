@@ -11,9 +11,9 @@ from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
 from core.actions.action import Registry
+from core.answering.asker import Locales, PreferencesOf
 from core.answering.confirmations import Arrival
 from core.answering.incognito import IncognitoTalks
-from core.answering.language_choice import Locales, PreferencesOf
 from core.answering.turn import Services, Turn
 from core.commands.command import CommandTable
 from core.commands.menu import MenuEntry

@@ -8,6 +8,7 @@ nothing more has come for `QUIET_S`. A text that nothing else belongs to never w
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -20,7 +21,7 @@ from core.answering.parts import TakeBack
 from core.answering.turn import Turn
 from core.delivery.view import View
 from core.enclosures import MAX_ATTACHMENTS, MAX_QUOTES, QuoteKind
-from core.errors import TurnReplaced
+from core.errors import StorageError, TurnReplaced
 from core.ports import Channel, Clock
 from core.stores import HistoryStore, Inbox, Replaced
 from core.tasks import Deadline, first_of
@@ -367,3 +368,39 @@ class ConversationLocks:
             queue.remove(place)
         if not queue:
             room.waiting.pop(user, None)
+
+
+# --- what is left of answered ones ---
+
+_log = logging.getLogger(__name__)
+
+KEPT_FOR: Final = timedelta(days=7)
+"""Telegram delivers an update for 24 hours (core.telegram.org/bots/api#getting-updates), webhooks included; Discord is
+read back from bookmarks that are seconds old."""
+
+FIRST_S: Final = 600.0
+"""Wait after a start: by then missed messages were read back, however old they are."""
+
+EVERY_S: Final = 86_400.0
+_BATCH: Final = 500  # rows of one transaction: other writes wait for no more than these
+_PAUSE_S: Final = 0.1
+
+
+async def purge_answered(inbox: Inbox, clock: Clock) -> None:
+    """Remove answered messages that no platform delivers again: soon after the start, then daily, until cancelled.
+
+    Before that, what a crash left of messages that were erased.
+    """
+    try:
+        await inbox.finish_erasing()
+    except StorageError as error:
+        _log.warning("inbox not erased", extra={"error": type(error).__name__})
+    wait_s = FIRST_S
+    while True:
+        await clock.sleep(wait_s)
+        wait_s = EVERY_S
+        try:
+            while await inbox.purge(clock.now() - KEPT_FOR, _BATCH) == _BATCH:
+                await clock.sleep(_PAUSE_S)
+        except StorageError as error:
+            _log.warning("inbox not purged", extra={"error": type(error).__name__})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from core.answering.turn import OWN_WORDS, Turn
+from core.answering.log import OWN_WORDS
+from core.answering.turn import Turn
 from core.dialogue import ActionInfo, Outcome, Step, Task
 from core.text.catalogue import counted, forms, text
 from core.text.unicode import one_line

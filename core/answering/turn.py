@@ -1,241 +1,38 @@
 """One message being answered: the record that actions, commands and features get, and the objects that it is made of.
 
-Each does one job: who is answered, what is kept, what stands on the screen, what is looked for, how much fits a prompt.
+Each does one job: who asked (`asker.py`), what models were shown (`shown.py`), what is kept (`log.py`), what is looked
+for (`search.py`), and here what stands on the screen, how much fits a prompt, and what features add.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
-from zoneinfo import ZoneInfo
 
-from core.answering.candidates import Prefetch, RoomExchanges
+from core.answering.asker import Asker
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
-from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
+from core.answering.log import Log
+from core.answering.search import RoomExchanges, Search
 from core.answering.shown import Shown
 from core.answering.support import Support
 from core.delivery.view import View
-from core.dialogue import ActionInfo, Effect, Outcome, Step, Written, committed, switched_off
+from core.dialogue import ActionInfo, Effect, Step, Written, switched_off
 from core.errors import ContextTooLong
-from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
-from core.history.rendering import find_quotes
-from core.history.withholding import tells, told_of
 from core.memory.memories import Profiles
-from core.memory.timed import wordings
 from core.memory.user_memory import UserMemory
 from core.models import Models
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock, TimeReader
-from core.stores import Quoted
 from core.text.catalogue import text
 from core.text.days import noted
-from core.text.markdown import plain_times, quoted
+from core.text.markdown import quoted
 from core.text.words import stands_in
-from core.threads import TurnState
-from core.types import (
-    AskedTime,
-    Basis,
-    Learn,
-    Locale,
-    Localized,
-    MemoryHit,
-    MemoryItem,
-    Message,
-    MessageRole,
-    Modal,
-    StepTaken,
-    UserKey,
-)
-
-OWN_WORDS: Final = ""
-"""Stands in place of an action's name for the search for the message's own words."""
+from core.types import Locale, Localized, MemoryItem, Message, MessageRole, Modal
 
 _MAX_SHORTENINGS: Final = 3
-_MAX_QUOTED: Final = 3
-"""How many passages of a document are shown."""
-
-
-@dataclass(slots=True)
-class Asker:
-    """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
-
-    locale: Locale
-    """The language of our own sentences."""
-
-    language: str = ""
-    """The tag of the language chosen for answers, or ""."""
-
-    tag: str = ""
-    """The platform's tag of their language ("pt-br"), or ""."""
-
-    own_zone: ZoneInfo | None = None
-    """The time zone that they told; None if they have not."""
-
-    usual_zone: tzinfo = UTC
-    """The zone of those who told none."""
-
-    accounts: tuple[UserKey, ...] = ()
-    """All of theirs that have one memory, the owner first, as they were when the turn was opened; none if unasked."""
-
-    name: str = ""
-    """Their name on the platform."""
-
-    remembers: bool = True
-    """False while they want nothing new to be remembered."""
-
-    is_incognito: bool = False
-    """Whether nothing of this turn is kept, and nothing that is kept is used; then `remembers` is False."""
-
-    was_incognito: bool = False
-    """Whether they are to be told that it is over."""
-
-    shows_steps: bool = False
-    """Whether they want to see the steps of each turn below its answer."""
-
-    learn: Learn = Learn.OFFERED
-    """What becomes of facts that they tell in passing."""
-
-    is_private: bool = True
-    """Whether nobody else reads along."""
-
-    @property
-    def zone(self) -> tzinfo:
-        """The time zone of times that they read."""
-        return self.own_zone or self.usual_zone
-
-    @property
-    def why_not_remembering(self) -> Localized | None:
-        """The sentence that says why nothing is remembered of them now; None if it is."""
-        if self.is_incognito:
-            return INCOGNITO
-        return None if self.remembers else NOT_REMEMBERING
-
-    @property
-    def speaker(self) -> str:
-        """Their name where others read along, else ""."""
-        return "" if self.is_private else self.name
-
-
-@dataclass(slots=True)
-class Log:
-    """The log of one turn, stored as it goes (D4)."""
-
-    asked: Message
-    """The person's message; it has an id once it is stored."""
-
-    person: Asker
-    conversation: Conversation
-    shown: Shown
-
-    room: str = ""
-    """The room in which the turn takes place; "" in private."""
-
-    note: Callable[[Message], None] = lambda _: None
-    """Gets each message of the turn as it is said."""
-
-    steps: list[Step] = field(default_factory=list)
-
-    cited: list[MemoryItem] = field(default_factory=list)
-    """The memories that the answer was told to rest on."""
-
-    _began_s: float = field(init=False)
-    """When the turn began, then when the last part of its answer was complete."""
-
-    def __post_init__(self) -> None:
-        """Begin to count the time that the answer takes."""
-        self._began_s = self.conversation.conversations.clock.monotonic()
-
-    def add(self, step: Step) -> Step:
-        """Add a step. One that was added before, since its report was stored with it, is there once."""
-        if not any(each is step for each in self.steps):
-            self.steps.append(step)
-        return step
-
-    async def enter(self, state: TurnState, error: str = "") -> None:
-        """Store the state of the turn."""
-        await self.conversation.enter(self.asked.turn, state, error)
-
-    async def complete(self, error: str, last_words: str) -> None:
-        """Store that the turn is over, with the name of the error that ended it and the apology, if any."""
-        if last_words:
-            await self.store(Message(MessageRole.ASSISTANT, last_words, in_history=False, error=error))
-        await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
-
-    async def store(self, message: Message) -> None:
-        """Store a message of this turn; of ours, also which memories it and the question tell of."""
-        if isinstance(message.content, str):
-            message = replace(message, content=plain_times(message.content))
-        if message.role is MessageRole.ASSISTANT:  # since the question, or the part of the answer before it (D2)
-            began_s, self._began_s = self._began_s, self.conversation.conversations.clock.monotonic()
-            basis = self.basis(message.text) if self.person.remembers and not message.error else None
-            message = replace(message, duration_s=self._began_s - began_s, basis=basis)
-        # What was answered from the room's talk is found by no search from another place.
-        off_record = not self.person.remembers or bool(self.shown.room.said)
-        message = replace(message, turn=self.asked.turn, room=self.room, off_record=off_record)
-        stored = await self.conversation.add(message)
-        self.note(stored)
-        if stored.role is MessageRole.ASSISTANT:
-            await self._store_told(stored)
-
-    @property
-    def written(self) -> frozenset[Written]:
-        """The kinds of change that this turn committed."""
-        return frozenset(committed(self.steps))
-
-    def may_claim(self, effects: Collection[Effect]) -> frozenset[Written]:
-        """Return what a model may tell of: what was committed; to a question, also what features know of."""
-        knows = self.shown.notes and self.asked.text.rstrip().endswith("?")
-        return self.written | frozenset(effects if knows else ())
-
-    @property
-    def steps_taken(self) -> tuple[StepTaken, ...]:
-        """The steps in figures, after the search for the message's own words, if that found anything."""
-        found = len(self.shown.hits)
-        at_once = (StepTaken(OWN_WORDS, Outcome.DONE, found, 0.0),) if found else ()
-        return (*at_once, *map(_taken, self.steps))
-
-    @property
-    def changed_ids(self) -> frozenset[str]:
-        """The ids of the memories that this turn changed."""
-        return frozenset(item.id for step in self.steps if step.writes is not None for item in step.items)
-
-    def basis(self, answer: str) -> Basis:
-        """Return what an answer of this turn rests on: what it cites or else tells of, and what the turn changed."""
-        hits = (*self.shown.hits, *(hit for step in self.steps for hit in step.hits))
-        chances = {hit.item.id: round(hit.chance, 3) for hit in sorted(hits, key=lambda hit: hit.chance)}  # the best
-        told = self.cited or [item for item in self.shown.memories if tells(answer, item.content)]
-        changed = [item for step in self.steps if step.writes is not None for item in step.items]
-        past = [quote.message for quote in self.shown.past.quotes if tells(answer, quote.message.text)]
-        return Basis(
-            {item.id: chances.get(item.id) for item in (*told, *changed)},
-            tuple(dict.fromkeys(message.id for message in past)),
-            knows=any(tells(answer, note) for note in self.shown.notes),
-            steps=self.steps_taken,
-        )
-
-    async def _store_told(self, answer: Message) -> None:
-        """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
-        done, changed = {item.id: item for step in self.steps for item in step.items}, self.changed_ids
-        seen = {item.id: item for item in (*self.shown.past.items, *self.shown.memories)} | done
-        by_answer = [item for item in seen.values() if item.id in done or tells(answer.text, item.content)]
-        told = {answer.id: [told_of(item) for item in by_answer]}
-        if self.asked.id:  # commands are not stored
-            by_person = [
-                item
-                for item in seen.values()
-                if item.id in changed or tells(self.asked.text, item.content, by_person=True)
-            ]
-            told[self.asked.id] = [told_of(item) for item in by_person]
-        await self.conversation.store.tell(told)
-
-
-def _taken(step: Step) -> StepTaken:
-    count = step.count if step.writes is not None else len(step.items) + len(step.quotes) + len(step.notes)
-    return StepTaken(step.action, step.outcome, count, round(step.decide_s + step.run_s, 2))
 
 
 @dataclass(slots=True)
@@ -373,114 +170,6 @@ class AnswerMessage:
 def _says(text: str, content: str) -> bool:
     """Return whether a text says a memory's content word for word, and not as a part of other words."""
     return any(stands_in(words, text) for words in (content, quoted(content)) if words)
-
-
-@dataclass(slots=True)
-class Search:
-    """The searches of one turn."""
-
-    memory: UserMemory
-    log: Log
-    clock: Clock
-    times: TimeReader
-
-    found: list[MemoryItem] = field(default_factory=list)
-    """What searches found that a model asked for."""
-
-    _prefetch: Prefetch | None = None
-    _shown_before: frozenset[str] | None = None
-    """The ids of the memories that the thread had shown when first asked for."""
-
-    _in_view: Sequence[MemoryItem] | None = None
-
-    _times_in: dict[str, AskedTime | None] = field(default_factory=dict)
-    """The times that texts of this turn name."""
-
-    @property
-    def said_at(self) -> datetime:
-        """When the person sent the message, in their zone: from then on "tomorrow" counts, however late it is read."""
-        return (self.log.asked.at or self.clock.now()).astimezone(self.log.person.zone)
-
-    @property
-    def asked_time(self) -> AskedTime | None:
-        """The time that the message names, if it asks for what was said, or is, then."""
-        return self._time_in(self.log.asked.text)
-
-    def wordings(self, queries: Sequence[str]) -> Sequence[str]:
-        """Return what to search for of queries, some of which may name the time that the message asks for."""
-        is_said = (asked := self.asked_time) is not None and asked.said
-        return list(
-            dict.fromkeys(text for query in queries for text in wordings(query, self._time_in(query), said=is_said))
-        )
-
-    def begin(self) -> None:
-        """Begin to search for memories that the message may need."""
-        if self._prefetch is None and self.log.asked.text.strip():
-            self._prefetch = Prefetch(self.memory, self.clock, self.log.asked.text, self.asked_time).start()
-
-    async def near_message(self) -> tuple[MemoryHit, ...]:
-        """Return the memories that the message may need, the best first."""
-        self.begin()
-        hits = await self._prefetch.hits() if self._prefetch is not None else ()
-        hits = await self.with_passages(hits)
-        self.log.shown.hits = hits
-        return hits
-
-    async def with_passages(self, hits: Sequence[MemoryHit]) -> tuple[MemoryHit, ...]:
-        """Return the hits, those of documents with the passages found in them that may answer the message."""
-        return tuple([await self._opened(hit) if hit.passages else hit for hit in hits])
-
-    async def _opened(self, hit: MemoryHit) -> MemoryHit:
-        found = await find(self.log.asked.text, [hit.passages], self.memory.embed, _MAX_QUOTED)
-        told = tuple(each.passage for each in answers(found, _MAX_QUOTED))
-        return replace(hit, passages=told or hit.passages)
-
-    async def close(self) -> None:
-        """End the search, if it is still under way."""
-        if self._prefetch is not None:
-            await self._prefetch.close()
-
-    async def in_view(self) -> Sequence[MemoryItem]:
-        """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
-        if self._shown_before is None:
-            conversation = self.log.conversation
-            self._shown_before = await conversation.store.shown_memories(conversation.thread.id)
-        return await self.memory.get(sorted({*self._shown_before, *(item.id for item in self._shown_now)}))
-
-    async def may_be_meant(self) -> Sequence[MemoryItem]:
-        """Return the memories in view as this turn read them: enough to say what there is to do something with."""
-        if self._in_view is None:
-            self._in_view = await self.in_view()
-        return (*self._in_view, *self._shown_now)
-
-    @property
-    def _shown_now(self) -> Sequence[MemoryItem]:
-        return (*self.log.shown.labelled.items, *self.log.shown.recalled)
-
-    async def find_quotes(self, queries: Sequence[str], found: Collection[MemoryItem]) -> tuple[Quoted, ...]:
-        """Return past messages that say something about what is looked for, and that the last prompt did not show.
-
-        Memories that are `found` tell it better. If the message asks for what was said at a time, only what was.
-        """
-        memory, asked = self.memory, self.asked_time
-        past = await find_quotes(
-            self.log.conversation.store,
-            self.log.person.accounts or await memory.store.accounts(memory.owner),
-            self.wordings(queries),
-            lookup=memory.get,
-            room=memory.context.room,
-            said=asked.span if asked is not None and asked.said else None,
-            skip={self.log.asked.id, *self.log.shown.window},
-            beside={item.id for item in found},
-        )
-        self.log.shown.show_past(past)
-        return past.quotes
-
-    def _time_in(self, text: str) -> AskedTime | None:
-        """Return the time that a text of this turn names; reading one costs 0.2 ms, and each is asked for often."""
-        if text not in self._times_in:
-            self._times_in[text] = self.times.asked(text, self.said_at, self.log.person.locale)
-        return self._times_in[text]
 
 
 @dataclass(slots=True)

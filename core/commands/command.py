@@ -13,19 +13,22 @@ from dataclasses import fields as fields_of
 from io import BytesIO
 from typing import Final, TypeAlias
 
+from core.answering.asker import Asker
 from core.answering.confirmations import Wanted
-from core.answering.turn import AnswerMessage, Asker, Turn
+from core.answering.turn import AnswerMessage, Turn
 from core.commands.menu import DISLIKED, FORM_TEXT, WHY, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind
 from core.history.conversation import Conversation
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.tasks import Deadline
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text
 from core.text.unicode import fold, one_line
 from core.text.words import nearest
 from core.types import ConversationKey, Incoming, Locale, Localized, Message, Role, UserKey, is_said_by_person
 from core.workers.port import Worker
+
+HELP = Sentences("help")
 
 
 def word_buttons(command: str, words: Mapping[str, Localized], locale: Locale, *, now: str = "") -> tuple[Button, ...]:
@@ -317,9 +320,9 @@ class CommandTable:
         """Say that there is no such command, and offer the one that was meant."""
         name, argument = _name(said), said.partition(" ")[2].strip()
         known = [command.name for command in self if command.is_listed_for(request)]
-        told = UNKNOWN[request.locale].format(name=name[:_MAX_NAME_CHARS])
+        told = HELP.unknown[request.locale].format(name=name[:_MAX_NAME_CHARS])
         if meant := nearest(name, known):
-            told = f"{told} {MEANT[request.locale].format(name=meant)}"
+            told = f"{told} {HELP.meant[request.locale].format(name=meant)}"
         await request.answer.tell(told, choices=offer_of(f"/{meant} {argument}".rstrip()) if meant else ())
 
     def searched(self, said: str) -> str | None:
@@ -361,7 +364,7 @@ class CommandTable:
         else:
             names = " · ".join(label[request.locale].lower() for label in pages.values())
             wishes = [command.wish[request.locale] for command in listed if command.wish]
-            lines = [HELP_INTRO[request.locale], *wishes, HELP_MORE[request.locale].format(topics=names)]
+            lines = [HELP_INTRO[request.locale], *wishes, HELP.more[request.locale].format(topics=names)]
         await request.answer.tell("\n".join(lines))
 
 
@@ -382,7 +385,6 @@ def _name(said: str) -> str:
 
 
 HELP_INTRO = text("help.intro")
-HELP_MORE = text("help.more")
 EVERYTHING = text("help.everything")
 GREETING = text("greeting.hello")
 EXAMPLES = text("greeting.examples")
@@ -393,9 +395,7 @@ _FIRST_STEPS: Final = {
     "/help": text("greeting.abilities"),
     "/language": text("greeting.language"),
 }
-UNKNOWN = text("help.unknown")
 ONLY_OWNER = text("help.only_owner")
-MEANT = text("help.meant")
 
 
 _MESSAGES_LOOKED_AT: Final = 200

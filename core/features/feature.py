@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from core.actions.action import Action
+from core.answering.asker import Locales
 from core.answering.confirmations import Confirmations
-from core.answering.language_choice import Locales
 from core.answering.parts import TakeBack
 from core.answering.turn import Additions, Turn
 from core.commands.command import Command, Request

@@ -31,11 +31,15 @@ from core.features.admin.storage import (
 )
 from core.features.feature import Contribution, Shared
 from core.features.quotas.limits import Limit, NotALimit, read, written
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text
 from core.text.language import find_language, name_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, Localized, places_of, room_name, server_name
+
+SURVEY = Sentences("admin.survey")
+SERVERS = Sentences("servers")
+SERVERS_HERE = Sentences("servers.here")
 
 EVERYWHERE: Final = "everywhere"
 EVERYBODY: Final = "everybody"
@@ -58,16 +62,16 @@ class ServerCommand(VerbCommand):
         """Run a verb; without one, show what holds."""
         incoming = request.incoming
         if incoming.is_alone:
-            await request.tell(IN_A_SERVER)
+            await request.tell(SERVERS.in_a_server)
             return
-        here = (A_SERVER if incoming.chat.server else A_GROUP)[request.locale]
+        here = (SERVERS_HERE.server if incoming.chat.server else SERVERS_HERE.group)[request.locale]
         try:
             if request.role not in STAFF and not await request.answer.view.chat.may_manage():
-                await request.tell(ONLY_MANAGERS, here=here)
+                await request.tell(SERVERS.only_managers, here=here)
                 return
         except ChannelError as error:
             _log.warning("who manages a room is not told", extra={"error": type(error).__name__})
-            await request.tell(NOT_TOLD, here=here)
+            await request.tell(SERVERS.not_told, here=here)
             return
         name, _, rest = argument.partition(" ")
         await self.run_named(request, name.casefold() or "show", rest.strip())
@@ -176,7 +180,7 @@ class Servers:
     async def show(self, request: Request, _: str) -> None:
         """Show all that holds there, and who can change it."""
         await request.answer.tell(
-            "\n".join([HOLDS[request.locale], *[await self._line(request, each) for each in MATTERS]])
+            "\n".join([SERVERS.holds[request.locale], *[await self._line(request, each) for each in MATTERS]])
         )
 
     async def channels(self, request: Request, argument: str) -> None:
@@ -201,11 +205,11 @@ class Servers:
         try:
             limits = read(argument)
         except NotALimit:
-            raise WrongUse(NOT_A_LIMIT[request.locale]) from None
+            raise WrongUse(SERVERS.not_a_limit[request.locale]) from None
         if any(limit.is_cost for limit in limits):
-            raise WrongUse(NO_MONEY[request.locale])
+            raise WrongUse(SERVERS.no_money[request.locale])
         if not limits.get(Limit.MESSAGES_MINUTE, 1):  # nobody could take that back there
-            raise WrongUse(NOT_A_LIMIT[request.locale])
+            raise WrongUse(SERVERS.not_a_limit[request.locale])
         await self._set(request, DecisionKind.SERVER_LIMITS, written(limits))
 
     async def persona(self, request: Request, argument: str) -> None:
@@ -213,7 +217,7 @@ class Servers:
         if not argument:
             await self._tell(request, DecisionKind.SERVER_PERSONA)
         elif len(argument) > MAX_PERSONA_CHARS:
-            raise WrongUse(TOO_LONG[request.locale].format(max_chars=MAX_PERSONA_CHARS))
+            raise WrongUse(SERVERS.too_long[request.locale].format(max_chars=MAX_PERSONA_CHARS))
         else:
             await self._set(request, DecisionKind.SERVER_PERSONA, "" if argument.casefold() == OFF else argument)
 
@@ -250,7 +254,9 @@ class Servers:
     async def changes(self, request: Request, _: str) -> None:
         """Show the newest decisions on this place by who manages it: when, by whom, what."""
         lines = await self._shared.decider.changes(request.locale, places_of(request.incoming.chat))
-        await request.answer.tell("\n".join([CHANGES[request.locale], *lines]) if lines else NO_CHANGES[request.locale])
+        await request.answer.tell(
+            "\n".join([SURVEY.changes[request.locale], *lines]) if lines else SURVEY.no_changes[request.locale]
+        )
 
     async def undo(self, request: Request, _: str) -> None:
         """Take back the newest of these decisions that was not taken back."""
@@ -264,7 +270,7 @@ class Servers:
         elif said.casefold() == all_word:
             await self._set(request, kind, "")
         elif not _ENTRY.fullmatch(said) or len(known) >= _MOST_ENTRIES:
-            raise WrongUse(PICK[request.locale])
+            raise WrongUse(SERVERS.pick[request.locale])
         else:
             id_, _, name = said.partition("=")
             await self._set(request, kind, of_entries({**known, id_: one_line(name, _MAX_SHOWN_CHARS)}))
@@ -343,17 +349,5 @@ MATTERS: Final = (
     _of_server(DecisionKind.SERVER_TALK, text("servers.about.talk"), TALKS),
 )
 
-IN_A_SERVER = text("servers.in_a_server")
-A_SERVER = text("servers.here.server")
-A_GROUP = text("servers.here.group")
-ONLY_MANAGERS = text("servers.only_managers")
-NOT_TOLD = text("servers.not_told")
-HOLDS = text("servers.holds")
-PICK = text("servers.pick")
-NOT_A_LIMIT = text("servers.not_a_limit")
-NO_MONEY = text("servers.no_money")
-TOO_LONG = text("servers.too_long")
 NO_LANGUAGE = text("preferences.language.unknown")
 HOW_MANY = text("pointing.how_many")
-CHANGES = text("admin.survey.changes")
-NO_CHANGES = text("admin.survey.no_changes")

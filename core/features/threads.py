@@ -14,10 +14,12 @@ from core.commands.command import ON_ANSWERS, Command, CompletionRequest, Reques
 from core.commands.menu import MenuEntry, completed_field, text_field
 from core.features.feature import Contribution, Shared
 from core.outgoing import Suggestion
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text
 from core.text.days import short_day, short_minute
 from core.text.markdown import verbatim
 from core.types import Locale, Thread, ThreadStatus
+
+THREADS = Sentences("conversations.threads")
 
 JSON = "json"
 LIST = "list"
@@ -35,9 +37,9 @@ async def threads(request: Request, argument: str) -> None:
     if verb in {"", LIST}:
         await _list(request, known)
     elif verb not in VERBS:
-        await request.tell(HOW)
+        await request.tell(THREADS.how)
     elif name not in named:
-        await request.tell(NO_SUCH, count=len(known))
+        await request.tell(THREADS.no_such, count=len(known))
     else:
         await _steer(request, verb, named[name], title.strip()[:MAX_TITLE_CHARS])
 
@@ -45,18 +47,18 @@ async def threads(request: Request, argument: str) -> None:
 async def _steer(request: Request, verb: str, thread: Thread, title: str) -> None:
     conversations, user = request.turn.conversation.conversations, request.incoming.user
     if verb == "name" and not title:
-        await request.tell(HOW)
+        await request.tell(THREADS.how)
     elif verb == "name":
         await conversations.rename(user, thread.id, title)
         await _list(request, await _known(request))
     elif verb == "archive":
         await conversations.archive(user, thread.id)
-        await request.tell(ARCHIVED, title=_title(thread, request))
+        await request.tell(THREADS.archived, title=_title(thread, request))
     elif thread.conversation != request.incoming.conversation:
-        await request.tell(ELSEWHERE)
+        await request.tell(THREADS.elsewhere)
     else:
         await conversations.switch(user, thread.id)
-        await request.tell(SWITCHED, title=_title(thread, request))
+        await request.tell(THREADS.switched, title=_title(thread, request))
 
 
 async def context(request: Request, argument: str) -> None:
@@ -67,7 +69,7 @@ async def context(request: Request, argument: str) -> None:
         return
     budget = shown.budget
     await request.tell(
-        CONTEXT,
+        THREADS.context,
         messages=len(shown.messages),
         system=budget.system,
         summary=budget.summary,
@@ -85,14 +87,14 @@ async def _known(request: Request) -> Sequence[Thread]:
 
 async def _list(request: Request, known: Sequence[Thread]) -> None:
     here = request.incoming.conversation
-    lines = [TITLE[request.locale]]
+    lines = [THREADS.title[request.locale]]
     for number, thread in enumerate(known, 1):
         mark = " ←" if thread.conversation == here and thread.status is ThreadStatus.ACTIVE else ""
         lines.append(
             f"{number}. {_title(thread, request)} ·"
             f" {short_day(thread.updated_at.astimezone(request.person.zone), request.locale)}{mark}"
         )
-    await request.answer.tell("\n".join([*lines, "", HOW[request.locale]]))
+    await request.answer.tell("\n".join([*lines, "", THREADS.how[request.locale]]))
 
 
 def _title(thread: Thread, request: Request) -> str:
@@ -100,17 +102,8 @@ def _title(thread: Thread, request: Request) -> str:
 
 
 def _unnamed(thread: Thread, zone: tzinfo, locale: Locale) -> str:
-    return f"{UNNAMED[locale]} {short_minute(thread.created_at.astimezone(zone), locale)}"
+    return f"{THREADS.unnamed[locale]} {short_minute(thread.created_at.astimezone(zone), locale)}"
 
-
-TITLE = text("conversations.threads.title")
-UNNAMED = text("conversations.threads.unnamed")
-HOW = text("conversations.threads.how")
-NO_SUCH = text("conversations.threads.no_such")
-ELSEWHERE = text("conversations.threads.elsewhere")
-SWITCHED = text("conversations.threads.switched")
-ARCHIVED = text("conversations.threads.archived")
-CONTEXT = text("conversations.threads.context")
 
 _ONE = completed_field("conversation", text("menus.fields.thread"), required=True)
 _VERBS = (

@@ -19,9 +19,13 @@ from core.features.feature import Contribution, Shared, Undoable
 from core.features.memories.card import SHOW
 from core.memory.user_memory import Undone, UndoResult
 from core.outgoing import Button, memory_line
-from core.text.catalogue import counted, forms, in_words, text
+from core.text.catalogue import Plurals, Sentences, counted, in_words, text
 from core.text.days import noted
 from core.types import Change, MemoryItem, Message, UserKey, room_name
+
+UNDO = Sentences("undo")
+UNDO_PLURALS = Plurals("undo")
+UNDO_DISLIKED = Sentences("undo.disliked")
 
 _MAX_LINES: Final = 20
 
@@ -82,7 +86,7 @@ async def disliked(shared: Shared, request: Request, message_id: str) -> None:
         newest = [change for each in shared.added.undoes if (change := await each.newest(request.turn)) is not None]
         undo = tuple(each.button for each in newest if _is_between(question, each.at, later))[:1]
     try_again = Button(TRY_AGAIN[request.locale], again(question.turn))
-    told = TAKE_BACK if undo else ANSWER_AGAIN
+    told = UNDO_DISLIKED.take_back if undo else UNDO_DISLIKED.answer_again
     await request.answer.tell(told[request.locale], choices=undo or (try_again,))
 
 
@@ -105,7 +109,7 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
     """Take back the changes of the act, or of the newest one; say what that did, and the lines `besides`."""
     within = request.turn.memory.undo_within
     if not within:
-        await request.tell(UNDO_IS_OFF)
+        await request.tell(UNDO.undo_is_off)
         return
     keeps_both, act = act.startswith(f"{BOTH} "), act.removeprefix(f"{BOTH} ")
     undone = await request.turn.memory.undo(act, keeps=keeps_both)
@@ -118,7 +122,7 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
     elif besides:
         await request.answer.tell("\n".join(besides))
     elif result is UndoResult.CHANGED:
-        await request.tell(CHANGED_SINCE)
+        await request.tell(UNDO.changed_since)
     elif known is not None and known.undone:
         await request.tell(UNDONE_BEFORE)
     elif result is UndoResult.TOO_LATE or known is not None:
@@ -136,7 +140,7 @@ async def _tell_whose(request: Request, access: Access, other: UserKey) -> None:
     person = await access.people.find(other)
     names = [*(named(person.name) if person else []), *at_name(await access.handle(other))]
     if names:
-        await request.refuse(THEIRS, name=names[0])
+        await request.refuse(UNDO.theirs, name=names[0])
     else:
         await request.refuse(ANOTHERS)
 
@@ -155,16 +159,16 @@ async def _tell_undone(request: Request, undone: Undone, besides: Sequence[str])
     gone = [item for key, item in after.items() if item and not before[key]]
     restored = [item for key, item in before.items() if item and after[key]]
     lines: list[str] = []
-    for title, items in ((BACK, back), (GONE, gone), (RESTORED, restored)):
+    for title, items in ((UNDO.back, back), (UNDO.gone, gone), (UNDO.restored, restored)):
         if items:
             # A memory that exists again is told where it may be heard now; one that is gone, where it was said.
             told = [item for item in items if _was_said_here(request, item)]
-            if title is not GONE:
+            if title is not UNDO.gone:
                 told = list(await request.turn.memory.get([item.id for item in items]))
             lines += [title[request.locale], *_lines(request, told, len(items))]
     if undone.gone:
-        lines += [GONE[request.locale], counted(UNNAMED, request.locale, undone.gone)]
-    answer = "\n".join((*lines, *besides)) or NOTHING_LEFT[request.locale]
+        lines += [UNDO.gone[request.locale], counted(UNDO_PLURALS.unnamed, request.locale, undone.gone)]
+    answer = "\n".join((*lines, *besides)) or UNDO.nothing_left[request.locale]
     await request.answer.tell(answer, choices=_show(request, back + restored))
 
 
@@ -191,7 +195,7 @@ def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str
     """Return the memories that may be told here, a line each, and how many more there are."""
     lines = [memory_line(noted(item, request.person.zone, request.locale)) for item in told[:_MAX_LINES]]
     if more := total - len(lines):
-        lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
+        lines.append(counted(UNDO_PLURALS.more if len(told) == total else UNDO_PLURALS.not_here, request.locale, more))
     return lines
 
 
@@ -207,20 +211,8 @@ def _show(request: Request, items: Sequence[MemoryItem]) -> list[Button]:
 
 
 BOTH_KEPT = text("resolve.both")
-TAKE_BACK = text("undo.disliked.take_back")
-ANSWER_AGAIN = text("undo.disliked.answer_again")
-UNDO_IS_OFF = text("undo.undo_is_off")
-BACK = text("undo.back")
-GONE = text("undo.gone")
-UNNAMED = forms("undo.unnamed")
-RESTORED = text("undo.restored")
-NOTHING_LEFT = text("undo.nothing_left")
-MORE = forms("undo.more")
-NOT_HERE = forms("undo.not_here")
 TOO_LATE = text("undo.too_late")
-CHANGED_SINCE = text("undo.changed_since")
 UNDONE_BEFORE = text("undo.undone_before")
-THEIRS = text("undo.theirs")
 ANOTHERS = text("undo.anothers")
 NOTHING_OF_IT = text("undo.nothing_of_it")
 NOTHING = text("undo.nothing")

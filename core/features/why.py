@@ -18,7 +18,7 @@ from core.features.feature import Contribution, Shared
 from core.features.memories.card import messages_of
 from core.history.withholding import known
 from core.stores import SaidMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.text.days import dated
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import fold
@@ -36,6 +36,9 @@ from core.types import (
     room_name,
 )
 
+WHY_WORDS = Sentences("why")
+WHY_PLURALS = Plurals("why")
+
 
 def build(shared: Shared) -> Contribution:
     """Contribute /why."""
@@ -49,20 +52,20 @@ async def why(shared: Shared, request: Request, message_id: str) -> None:
     """Tell what the answer to that message rests on, or to the last one."""
     conversation = request.turn.conversation
     if request.incoming.replies_to and not message_id:
-        await request.refuse(NOT_YOURS)
+        await request.refuse(WHY_WORDS.not_yours)
         return
     if not message_id:
         message_id = next((each.source_id for each in reversed(await questions(conversation))), "")
     turn = await conversation.store.turn(conversation.thread.conversation, message_id)
     answers = [each for each in turn if _is_answer(each)]
     if not answers:
-        await request.refuse(NO_ANSWER)
+        await request.refuse(WHY_WORDS.no_answer)
     elif not any(each.text for each in answers):
-        await request.tell(GONE)
+        await request.tell(WHY_WORDS.gone)
     elif not any(each.basis for each in answers):
-        why = INCOGNITO if request.person.is_incognito else OFF
+        why = WHY_WORDS.incognito if request.person.is_incognito else WHY_WORDS.off
         off = [why[request.locale]] if answers[-1].off_record else []
-        await request.answer.tell(" ".join([NOT_KEPT[request.locale], *off]))
+        await request.answer.tell(" ".join([WHY_WORDS.not_kept[request.locale], *off]))
     else:
         await _tell(shared, request, answers)
 
@@ -77,11 +80,11 @@ async def _tell(shared: Shared, request: Request, answers: Sequence[Message]) ->
     teller = _Teller(shared, request, forgotten=sum(not each.text for each in answers))  # parts that told of it
     lines = [await teller.memory(item, basis.memories[item.id], answers[-1]) for item in await teller.audible(basis)]
     lines += [await teller.message(each) for each in await teller.past(basis)]
-    lines += [f"• {KNOWS[locale]}"] if basis.knows else []
-    lines += [f"• {counted(FORGOTTEN, locale, teller.forgotten)}"] if teller.forgotten else []
-    lines += [f"• {counted(IN_PRIVATE, locale, teller.elsewhere)}"] if teller.elsewhere else []
-    nothing = NOTHING_LIMITED if request.turn.services.models.is_limited else NOTHING
-    said = "\n".join([TITLE[locale], *lines]) if lines else nothing[locale]
+    lines += [f"• {WHY_WORDS.knows[locale]}"] if basis.knows else []
+    lines += [f"• {counted(WHY_PLURALS.forgotten, locale, teller.forgotten)}"] if teller.forgotten else []
+    lines += [f"• {counted(WHY_PLURALS.in_private, locale, teller.elsewhere)}"] if teller.elsewhere else []
+    nothing = WHY_WORDS.nothing_limited if request.turn.services.models.is_limited else WHY_WORDS.nothing
+    said = "\n".join([WHY_WORDS.title[locale], *lines]) if lines else nothing[locale]
     steps = in_figures(basis.steps, request.turn.services.actions, locale)
     await request.answer.tell(said, folded=steps)
 
@@ -127,10 +130,10 @@ class _Teller:
         request, locale = self.request, self.request.locale
         said = await messages_of(request, item)
         here = [each for each in said if self._is_audible(each.message)]
-        facts = [await self._source(here[-1], item)] if here else [NOT_HERE[locale]] if said else []
-        facts = facts or [KEPT[locale].format(when=self._when(item.created_at))]
+        facts = [await self._source(here[-1], item)] if here else [WHY_WORDS.not_here[locale]] if said else []
+        facts = facts or [WHY_WORDS.kept[locale].format(when=self._when(item.created_at))]
         facts += [_sureness(chance)[locale]] if chance is not None else []
-        facts += [CHANGED[locale]] if answer.at is not None and item.updated_at > answer.at else []
+        facts += [WHY_WORDS.changed[locale]] if answer.at is not None and item.updated_at > answer.at else []
         return f"• {quoted(item.content)}{dated(item, request.person.zone, locale)}\n" + " ".join(facts)
 
     async def message(self, said: SaidMessage) -> str:
@@ -143,7 +146,13 @@ class _Teller:
         message, locale = said.message, self.request.locale
         others = [quote.name for quote in message.quotes if quote.speaker is Speaker.OTHER and quote.name]
         name = next((each for each in others if item is not None and fold(each) in fold(item.content)), "")
-        by = BY_ME if message.role is MessageRole.ASSISTANT else BY_OTHER if name else BY_YOU
+        by = (
+            WHY_WORDS.by_me
+            if message.role is MessageRole.ASSISTANT
+            else WHY_WORDS.by_other
+            if name
+            else WHY_WORDS.by_you
+        )
         when = self._when(message.at) if message.at is not None else ""
         if url := self._url(said):
             when = f"[{when}]({url})"
@@ -152,10 +161,10 @@ class _Teller:
     async def _where(self, message: Message) -> str:
         here, locale = room_name(self.request.incoming.chat), self.request.locale
         if not message.room:
-            return WAS_PRIVATE[locale]
+            return WHY_WORDS.was_private[locale]
         if message.room == here:
-            return HERE[locale]
-        return ROOM[locale].format(room=verbatim(await self.shared.titles.of(message.room) or message.room))
+            return WHY_WORDS.here[locale]
+        return WHY_WORDS.room[locale].format(room=verbatim(await self.shared.titles.of(message.room) or message.room))
 
     def _url(self, said: SaidMessage) -> str:
         channels = self.shared.notifier.platforms.get(said.chat.platform)
@@ -171,30 +180,4 @@ class _Teller:
 
 def _sureness(chance: float) -> Localized:
     """Return how sure it is that a memory answers the question."""
-    return LIKELY if SURE > chance >= NEAR else ANSWERS if chance >= SURE else UNSURE
-
-
-NOT_YOURS = text("why.not_yours")
-NO_ANSWER = text("why.no_answer")
-GONE = text("why.gone")
-NOT_KEPT = text("why.not_kept")
-OFF = text("why.off")
-INCOGNITO = text("why.incognito")
-TITLE = text("why.title")
-NOTHING = text("why.nothing")
-NOTHING_LIMITED = text("why.nothing_limited")
-KNOWS = text("why.knows")
-FORGOTTEN = forms("why.forgotten")
-IN_PRIVATE = forms("why.in_private")
-KEPT = text("why.kept")
-NOT_HERE = text("why.not_here")
-CHANGED = text("why.changed")
-BY_YOU = text("why.by_you")
-BY_OTHER = text("why.by_other")
-BY_ME = text("why.by_me")
-HERE = text("why.here")
-WAS_PRIVATE = text("why.was_private")
-ROOM = text("why.room")
-ANSWERS = text("why.answers")
-LIKELY = text("why.likely")
-UNSURE = text("why.unsure")
+    return WHY_WORDS.likely if SURE > chance >= NEAR else WHY_WORDS.answers if chance >= SURE else WHY_WORDS.unsure

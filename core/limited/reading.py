@@ -16,10 +16,11 @@ from typing import Final
 from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import enclosed, frames
-from core.limited.change import MAX_CHARS, pointed, swapped, values
+from core.limited.change import MAX_CHARS, pointed
 from core.limited.cutting import gives_value, sentences, wishes
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
+from core.limited.values import swapped, values
 from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.text.pointing import asks_for_work, asks_past, points_only
@@ -242,7 +243,20 @@ def _pieces(scene: Scene) -> list[_Piece]:
     if len(spans) > _MAX_PARTS:
         spans = [*spans[: _MAX_PARTS - 1], (spans[_MAX_PARTS - 1][0], len(message.rstrip()))]
     cuts = (each for span in spans for each in wishes(message, *span))
-    return [_framed(scene, _Piece(each.start, each.end, joins=each.joins)) for each in cuts]
+    return [part for each in cuts for part in _with_told(scene, _Piece(each.start, each.end, joins=each.joins))]
+
+
+def _with_told(scene: Scene, piece: _Piece) -> list[_Piece]:
+    """Return a piece with its frame, and before a request to be reminded what it tells: "exam on friday, remind me"."""
+    framed, text = _framed(scene, piece), scene.message[piece.start : piece.end]
+    request = frames.pattern("reminds").search(flat(text[: frames.HEAD_CHARS]))
+    has_time = request is not None and find_time(text[request.end() :], scene.context.now, scene.locale) is not None
+    told = text[: request.start()].rstrip(" ,.;") if request is not None and has_time else ""
+    if framed.intent is not Intent.ACTION or len(told.split()) < _BARE_WORDS or not _is_appointment(told, scene):
+        return [framed]
+    start = piece.start + frames.opened(told)
+    kept = _Piece(start, piece.start + len(told), Intent.KEEP, "tells what it asks to be reminded of")
+    return [kept, framed]
 
 
 def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:

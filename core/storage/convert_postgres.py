@@ -6,17 +6,15 @@ Workers refuse to start meanwhile. Broken off anywhere, the same call goes on wh
 # ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
-import psycopg
 from pgvector.psycopg import register_vector
 
 from core.errors import Damaged, StorageError
 from core.storage import postgres_vectors
-from core.storage.convert import Conversion, SealedTable, found_again, sealed_tables
-from core.storage.convert_files import converted_file
+from core.storage.convert import Conversion, SealedTable, converted_file, found_again, sealed_tables
 from core.storage.database import Row
 from core.storage.files import owner_name
 from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
@@ -48,7 +46,7 @@ def convert(
         refuse_workers(connection, name)
         register_vector(connection)
         prepare(parameters(url), MIGRATIONS)
-        end = _End(connection)
+        end = PostgresEnd(connection, name)
         mark = mark_in(end.run(FIND_MARK))
         if (mark is None) if conversion.opens else (mark is not None and mark.state == "sealed"):
             return 0
@@ -64,28 +62,11 @@ def convert(
         return _Tables(end, conversion, progress, mark, columns).run()
 
 
-class _End:
-    """A connection that takes statements of both engines."""
-
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self.connection = connection
-
-    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """Run a statement, and return its rows."""
-        cursor = self.connection.execute(_query(sql), values)
-        return cursor.fetchall() if cursor.description else []
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run a statement for each row of values."""
-        with self.connection.cursor() as cursor:
-            cursor.executemany(_query(sql), rows)
-
-
 class _Tables:
     """One table after another, in the order of their keys."""
 
     def __init__(
-        self, end: _End, conversion: Conversion, progress: Progress, mark: Mark, columns: Sequence[SealedColumn]
+        self, end: PostgresEnd, conversion: Conversion, progress: Progress, mark: Mark, columns: Sequence[SealedColumn]
     ) -> None:
         self._end = end
         self._conversion = conversion
@@ -109,7 +90,7 @@ class _Tables:
             self._progress(self._mark.state, min(self._done, whole), whole)
         with self._end.connection.transaction():
             if self._conversion.opens:
-                found_again(self._end.run, self._end.run_many)
+                found_again(self._end)
                 self._end.run(DROP_MARK)
             else:
                 self._end.run(PUT_MARK, (Mark(self._mark.file).to_json(),))
@@ -161,7 +142,7 @@ class _Tables:
 
     def _vectors(self, number: int, table: SealedTable) -> None:
         """Convert all vectors in one transaction: the column holds them, or bytes, and never both."""
-        end, connection = PostgresEnd(self._end.connection, ""), self._end.connection
+        end, connection = self._end, self._end.connection
         names = ("phrase", "space", "owner", "vector")
         with connection.transaction():
             self._end.run("CREATE TEMP TABLE converted (phrase BIGINT, space BIGINT, owner BIGINT, vector BYTEA)")
@@ -201,7 +182,3 @@ class _Tables:
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
     while batch := list(islice(rows, _BATCH)):
         yield batch
-
-
-def _query(sql: str) -> LiteralString:
-    return sql.replace("?", "%s")

@@ -13,7 +13,7 @@ from core.storage import history_rows as rows_of
 from core.storage import history_terms
 from core.storage.database import Database, Query, Row, Statement, in_batches, statement
 from core.storage.history_rows import MESSAGE, OF_MESSAGE, SUMMARY, THREAD, SqlToldMemories
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import keyword_terms, query_terms
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
 from core.stores import Exchange, HistoryStore, Quoted, SaidMessage
 from core.threads import Summary, ThreadRecord, Transition
@@ -92,7 +92,6 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._lexicon = Lexicon()
         self._owners: dict[str, UserKey] = {}  # of threads: that never changes
 
     async def open_thread(
@@ -276,7 +275,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         skip: Collection[int] = (),
     ) -> Sequence[Sequence[Quoted]]:
         """Return, for each query, up to `limit` past messages of these accounts by their words, the best first."""
-        asked = [tuple(dict.fromkeys(self._lexicon.query_terms(query))) for query in queries]
+        asked = [tuple(dict.fromkeys(query_terms(query))) for query in queries]
         bounds = (max(limit, 0), room, said, frozenset(skip))
         wanted = [history_terms.TermSearch(users, keywords, *bounds) for keywords in asked]
 
@@ -295,7 +294,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         return await self._database.read(job)
 
     def _terms(self, message: Message) -> Sequence[str]:
-        return self._lexicon.keyword_terms(message.text) if is_findable(message) else ()
+        return keyword_terms(message.text) if is_findable(message) else ()
 
     async def beside(self, conversation: ConversationKey, limit: int, *, source_id: str = "") -> Sequence[Exchange]:
         """Return the newest `limit` exchanges of others in the place, oldest first; with `source_id`, only that."""

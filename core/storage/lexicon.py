@@ -40,25 +40,25 @@ def idf(frequency: int, count: int) -> float:
     return math.log1p((max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-class Lexicon:
-    """What a text is found by."""
+def index_terms(texts: Iterable[str]) -> list[str]:
+    """Return what some texts are found by: the terms of each of their words, once."""
+    words = dict.fromkeys([word for text in texts for word in folded_words(text)])
+    return list(dict.fromkeys([term for word in words for term in _terms_of(word)]))
 
-    def index_terms(self, texts: Iterable[str]) -> list[str]:
-        """Return what some texts are found by: the terms of each of their words, once."""
-        words = dict.fromkeys([word for text in texts for word in folded_words(text)])
-        return list(dict.fromkeys([term for word in words for term in self._terms_of(word)]))
 
-    def keyword_terms(self, text: str) -> list[str]:
-        """Return what a text is found by among many that are talk: the terms of its keywords, once."""
-        words = [word for word in dict.fromkeys(folded_words(text)) if word not in _PASSED_OVER][:_MAX_INDEXED]
-        return list(dict.fromkeys([term for word in words for term in self._terms_of(word)]))
+def keyword_terms(text: str) -> list[str]:
+    """Return what a text is found by among many that are talk: the terms of its keywords, once."""
+    words = [word for word in dict.fromkeys(folded_words(text)) if word not in _PASSED_OVER][:_MAX_INDEXED]
+    return list(dict.fromkeys([term for word in words for term in _terms_of(word)]))
 
-    def query_terms(self, query: str) -> list[Terms]:
-        """Return, for each of the first keywords of a query, the terms of which a text that it matches has any."""
-        return [self._terms_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
 
-    def _terms_of(self, word: str) -> Terms:
-        return _stems_of(word[:_MAX_CHARS])
+def query_terms(query: str) -> list[Terms]:
+    """Return, for each of the first keywords of a query, the terms of which a text that it matches has any."""
+    return [_terms_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
+
+
+def _terms_of(word: str) -> Terms:
+    return _stems_of(word[:_MAX_CHARS])
 
 
 class _Stemmers(threading.local):

@@ -119,7 +119,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 before = _known(query, whose, draft, context.room)
                 if before is None:
                     item = _new(draft, now, sources, context.room)
-                    after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
+                    after = memory_rows.insert(query, whose, Stored(0, account, item), embedded)
                     steps.append(ChangeRecord(None, after, account))
                 else:
                     merged, rooms = merge(before.item, draft)
@@ -133,7 +133,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                         item = replace(after.item, updated_at=before.item.updated_at)
                     else:
                         item = after.item
-                        removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
+                        removed += memory_rows.replace(query, whose, after, embedded)
                         steps.append(ChangeRecord(before, after, account))
                 written.append((item, before is None))
             memory_changes.record(query, whose, storable(context.act), at, steps)
@@ -176,7 +176,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 steps, copy = [], None
                 if keeps_past and not before.item.current:
                     past = replace(before.item, id=random_id(), current=before.item.id, until=now, pinned=False)
-                    copy = memory_rows.insert_past(query, self._lexicon, whose, before, past)
+                    copy = memory_rows.insert_past(query, whose, before, past)
                     steps = [ChangeRecord(None, copy, copy.account)]
                 after = _changed(before, ready, now, (context.room, *rooms), source_ids, shared=shared)
                 removed = 0
@@ -188,7 +188,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                         memory_rows.move_passages(query, before.number, copy)
                 if ready.content != before.item.content:
                     after = replace(after, account=speaker)
-                removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
+                removed += memory_rows.replace(query, whose, after, embedded)
                 memory_rows.insert_sources(query, after.number, after.item.source_ids)
                 steps.append(ChangeRecord(before, after, speaker))
                 memory_changes.record(query, whose, storable(context.act), at, steps)
@@ -210,7 +210,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             whose = memory_rows.lock_owner(query, owner)
             for memory in those(query, owner, [memory_id]):
                 added = replace(memory, passages=tuple(batch))
-                memory_rows.insert_passages(query, self._lexicon, whose, added, embedded)
+                memory_rows.insert_passages(query, whose, added, embedded)
                 memory_rows.bump(query, whose.owner)
 
         if passages:
@@ -329,7 +329,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
         """Take back all of an act, in one transaction, and return its changes, the newest first, marked as undone."""
 
         def job(query: Query) -> list[Change]:
-            changes = memory_changes.undo(query, self._lexicon, owner, storable(act))
+            changes = memory_changes.undo(query, owner, storable(act))
             gone = [each for each in changes if each.before is None and each.after and not each.after.current]
             kept = _CHANGES.dump_python(changes, mode="json") if keeps else None
             noted = {"act": storable(act), "gone": len(gone), "kept": kept}
@@ -404,7 +404,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 return 0
             keys = mixed_keys(query, whose.owner, size)
             for key in keys:
-                part(query, self._lexicon, whose, key)
+                part(query, whose, key)
             memory_rows.bump(query, whose.owner, len(keys))
             if len(keys) < size:  # none is left: nobody can say anything in both names any more
                 query.run(f"UPDATE owners SET linked = NULL WHERE {are_linked}", (*user_key(other), *user_key(owner)))

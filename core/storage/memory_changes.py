@@ -20,7 +20,6 @@ from core.sealing.port import Sealing
 from core.storage import memory_rows
 from core.storage.database import Query, Row
 from core.storage.history_rows import OF_MESSAGE, message
-from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import ALL, OWNER, STATES, Accounts, Stored, change_row, states, stored, those, written
 from core.storage.record import listed, microseconds, moment, phrases_of, random_id, to_json, user_key
 from core.text.unicode import fold, one_line
@@ -131,7 +130,7 @@ def purge(query: Query, keys: Sequence[str], *, before: datetime) -> None:
     query.run(f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (listed(keys), microseconds(before)))
 
 
-def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:
+def undo(query: Query, owner: UserKey, act: str) -> list[Change]:
     """Undo an act and return its changes; change nothing, and return none, where it cannot be undone."""
     query.lock("undo")  # what it brings back is not purged meanwhile
     whose = memory_rows.lock_owner(query, owner)
@@ -151,7 +150,7 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
     removed = 0
     memory_rows.remove(query, [now[key].number for key, step in steps.items() if step.before is None and key in now])
     for key, step in steps.items():
-        removed += _take_back(query, lexicon, whose, step, now.get(key))
+        removed += _take_back(query, whose, step, now.get(key))
     query.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM numbers(?))", (numbers,))
     drop(query, [key for key, step in steps.items() if step.before is None])
     repeated = f"DELETE FROM changes WHERE act = ? AND kind = '{REPEATED}' AND key IN (SELECT value FROM texts(?))"
@@ -202,7 +201,7 @@ def _steps(sealing: Sealing, rows: Sequence[Row]) -> Mapping[str, ChangeRecord]:
     return steps
 
 
-def _take_back(query: Query, lexicon: Lexicon, whose: Accounts, step: ChangeRecord, now: Stored | None) -> int:
+def _take_back(query: Query, whose: Accounts, step: ChangeRecord, now: Stored | None) -> int:
     """Write a memory that was changed or deleted as it was before, without new vectors; return how many phrases went.
 
     Its flag and its sources stay as they are now.
@@ -210,12 +209,12 @@ def _take_back(query: Query, lexicon: Lexicon, whose: Accounts, step: ChangeReco
     if step.before is None:
         return len(phrases_of(now.item.draft)) if now is not None else 0
     if now is None or step.after is None:
-        memory_rows.insert(query, lexicon, whose, step.before)
+        memory_rows.insert(query, whose, step.before)
         return 0
-    removed = memory_rows.replace(query, lexicon, whose, step.before)
+    removed = memory_rows.replace(query, whose, step.before)
     if step.before.item.attachments != now.item.attachments:
         removed += memory_rows.remove_passages(query, now.number)
-        memory_rows.insert_passages(query, lexicon, whose, step.before)
+        memory_rows.insert_passages(query, whose, step.before)
     return removed
 
 
@@ -398,7 +397,7 @@ def shares(query: Query, owner: int) -> Shares:
     return Shares({account: frozenset(keys) for account, keys in own.items()}, counts)
 
 
-def part(query: Query, lexicon: Lexicon, whose: Accounts, key: str) -> None:
+def part(query: Query, whose: Accounts, key: str) -> None:
     """Give each account its own last words of a memory, under the same id who said those of now; the other a new one.
 
     One that was deleted stays so, for good.
@@ -419,21 +418,21 @@ def part(query: Query, lexicon: Lexicon, whose: Accounts, key: str) -> None:
         return
     for account, words in said.items():
         if account == there.account:
-            _rewrite(query, lexicon, whose, replace(there, item=words))
+            _rewrite(query, whose, replace(there, item=words))
             if words.attachments != there.item.attachments:
                 memory_rows.remove_passages(query, there.number)
                 kept = passages.get(identities(words.attachments), ())
                 row = Stored(there.number, _column(account, owner), words, kept)
-                memory_rows.insert_passages(query, lexicon, whose, row)
+                memory_rows.insert_passages(query, whose, row)
             continue
         until = None if words.current else words.until
         item = replace(words, id=random_id(), current="", until=until, pinned=there.item.pinned)
         if known := _known(query, whose, account, item):
             bindings = tuple(dict.fromkeys((*known.item.bindings, *item.bindings)))
-            _rewrite(query, lexicon, whose, replace(known, item=replace(known.item, bindings=bindings)))
+            _rewrite(query, whose, replace(known, item=replace(known.item, bindings=bindings)))
         else:
             kept = passages.get(identities(item.attachments), ())
-            memory_rows.insert(query, lexicon, whose, Stored(0, _column(account, owner), item, kept))
+            memory_rows.insert(query, whose, Stored(0, _column(account, owner), item, kept))
 
 
 def drop(query: Query, keys: Sequence[str]) -> None:
@@ -495,14 +494,14 @@ def _known(query: Query, whose: Accounts, account: int, item: MemoryItem) -> Sto
     return stored(query.sealing, found[0]) if found else None
 
 
-def _rewrite(query: Query, lexicon: Lexicon, whose: Accounts, memory: Stored) -> None:
+def _rewrite(query: Query, whose: Accounts, memory: Stored) -> None:
     query.run(
         "DELETE FROM sources WHERE memory = ? AND message NOT IN (SELECT value FROM numbers(?))",
         (memory.number, to_json(list(memory.item.source_ids))),
     )
     query.run("UPDATE memories SET created_at = ? WHERE id = ?", (microseconds(memory.item.created_at), memory.number))
     account = _column(memory.account, whose.owner)
-    memory_rows.replace(query, lexicon, whose, replace(memory, account=account))
+    memory_rows.replace(query, whose, replace(memory, account=account))
 
 
 def _column(account: int | None, owner: int) -> int | None:

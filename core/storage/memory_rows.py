@@ -16,7 +16,7 @@ from typing import Any
 from core.enclosures import Attachment, attachments_from_json, attachments_to_json
 from core.sealing.port import Sealing
 from core.storage.database import Query, Row
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import index_terms
 from core.storage.record import (
     OF_USER,
     digest,
@@ -315,7 +315,7 @@ def bump(query: Query, owner: int, removed: int = 0) -> None:
     query.run("UPDATE owners SET version = version + 1, removed = removed + ? WHERE id = ?", (removed, owner))
 
 
-def insert(query: Query, lexicon: Lexicon, whose: Accounts, memory: Stored, embedded: Embedded = UNEMBEDDED) -> Stored:
+def insert(query: Query, whose: Accounts, memory: Stored, embedded: Embedded = UNEMBEDDED) -> Stored:
     """Write a memory with all its rows; return it with the number of its row, which it keeps if it has one."""
     item, said = memory.item, _speaker(query, whose, memory.account)
     columns = (
@@ -332,17 +332,16 @@ def insert(query: Query, lexicon: Lexicon, whose: Accounts, memory: Stored, embe
     marks = ", ".join("?" * len(values))
     [(number,)] = query.run(f"INSERT INTO memories ({columns}) VALUES ({marks}) RETURNING id", values)
     _insert_phrases(query, said, number, positions_of(item.draft), embedded)
-    _insert_terms(query, lexicon, said, number, phrases_of(item.draft))
+    _insert_terms(query, said, number, phrases_of(item.draft))
     insert_sources(query, number, item.source_ids)
     insert_rooms(query, whose.owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
     new = dataclass_replace(memory, number=number)
-    insert_passages(query, lexicon, whose, new)
+    insert_passages(query, whose, new)
     return new
 
 
 def insert_passages(
     query: Query,
-    lexicon: Lexicon,
     whose: Accounts,
     memory: Stored,
     embedded: Embedded = UNEMBEDDED,
@@ -370,7 +369,7 @@ def insert_passages(
             ),
         )
         _insert_phrases(query, said, number, {passage.text: None}, embedded)
-        _insert_terms(query, lexicon, said, number, [passage.text])
+        _insert_terms(query, said, number, [passage.text])
         insert_rooms(query, whose.owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
 
 
@@ -403,7 +402,7 @@ def move_passages(query: Query, number: int, to: Stored) -> None:
     query.run("UPDATE memories SET part_of = ?, current = ? WHERE part_of = ?", (to.number, to.item.id, number))
 
 
-def replace(query: Query, lexicon: Lexicon, whose: Accounts, new: Stored, embedded: Embedded = UNEMBEDDED) -> int:
+def replace(query: Query, whose: Accounts, new: Stored, embedded: Embedded = UNEMBEDDED) -> int:
     """Write anew what a memory says and where it is heard; return how many phrases went, or got a vector only now.
 
     Phrases whose text stays keep their rows, and so their ids and vectors.
@@ -411,7 +410,7 @@ def replace(query: Query, lexicon: Lexicon, whose: Accounts, new: Stored, embedd
     number, item, said = new.number, new.item, _speaker(query, whose, new.account)
     [(account,)] = query.run("SELECT account FROM memories WHERE id = ?", (number,))
     if new.account != account:
-        _give(query, lexicon, number, new.account, said)
+        _give(query, number, new.account, said)
     query.run(
         """
         UPDATE memories SET account = ?, kind = ?, content = ?, digest = ?, meant = ?, enclosed = ?, updated_at = ?,
@@ -435,13 +434,13 @@ def replace(query: Query, lexicon: Lexicon, whose: Accounts, new: Stored, embedd
     _insert_phrases(query, said, number, added, embedded)
     if old.keys() != positions.keys() or new.account != account:
         query.run("DELETE FROM terms WHERE memory = ?", (number,))
-        _insert_terms(query, lexicon, said, number, phrases_of(item.draft))
+        _insert_terms(query, said, number, phrases_of(item.draft))
     query.run(f"DELETE FROM rooms WHERE memory IN (SELECT id {_WHOLE})", (number, number))
     insert_rooms(query, whose.owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
     return len(gone) + len(stay.keys() & embedded.blobs.keys())
 
 
-def _give(query: Query, lexicon: Lexicon, number: int, account: int | None, to: _Speaker) -> None:
+def _give(query: Query, number: int, account: int | None, to: _Speaker) -> None:
     """Seal for another account what stays of a memory whose words are that one's now: phrases, vectors, passages."""
     seal, reopen = query.sealing.seal, query.sealing.open
     for part, key, each in _passages(query, number):
@@ -450,7 +449,7 @@ def _give(query: Query, lexicon: Lexicon, number: int, account: int | None, to: 
             (account, *_sealed_passage(query.sealing, to, key, each), part),
         )
         query.run("DELETE FROM terms WHERE memory = ?", (part,))
-        _insert_terms(query, lexicon, to, part, [each.text])
+        _insert_terms(query, to, part, [each.text])
     rows = query.run(f"SELECT id, memory, text FROM phrases WHERE memory IN (SELECT id {_WHOLE})", (number, number))
     texts = ((i, memory, reopen("phrases.text", memory, text)) for i, memory, text in rows)
     query.run_many(
@@ -463,9 +462,9 @@ def _give(query: Query, lexicon: Lexicon, number: int, account: int | None, to: 
     _put(query, [(to.user, *each) for each in opened])
 
 
-def insert_past(query: Query, lexicon: Lexicon, whose: Accounts, before: Stored, past: MemoryItem) -> Stored:
+def insert_past(query: Query, whose: Accounts, before: Stored, past: MemoryItem) -> Stored:
     """Write a copy of a memory, its vectors included, as an earlier version of it."""
-    copy = insert(query, lexicon, whose, Stored(0, before.account, past))
+    copy = insert(query, whose, Stored(0, before.account, past))
     rows = query.run(
         """
         SELECT new.id, old.id, v.space, v.vector
@@ -567,8 +566,8 @@ def _insert_phrases(
     _put_vectors(query, said.user, embedded, ids)
 
 
-def _insert_terms(query: Query, lexicon: Lexicon, said: _Speaker, number: int, texts: Iterable[str]) -> None:
-    terms = query.sealing.hashed(said.user, lexicon.index_terms(texts))
+def _insert_terms(query: Query, said: _Speaker, number: int, texts: Iterable[str]) -> None:
+    terms = query.sealing.hashed(said.user, index_terms(texts))
     query.run_many(
         "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", ((said.number, term, number) for term in terms)
     )

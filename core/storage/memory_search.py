@@ -21,7 +21,7 @@ import numpy as np
 from core.sealing.port import Sealing
 from core.storage import memory_rows
 from core.storage.database import Database, Query, Row
-from core.storage.lexicon import Lexicon, Terms, idf
+from core.storage.lexicon import Terms, idf, query_terms
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, PASSAGES, items, open_vector, passage, stored
 from core.storage.record import from_blob, listed, microseconds, storable, to_blob, user_key
 from core.stores import NO_NEIGHBOURS, Candidate, Fresh, Neighbours, PhraseStore, SearchRequest
@@ -89,7 +89,6 @@ def found_memories(
     search: SearchRequest,
     neighbours: Neighbours,
     *,
-    lexicon: Lexicon,
     counts: dict[tuple[int, str], tuple[int, int]],
 ) -> list[MemoryItem]:
     """Do what `PhraseStore.search` promises.
@@ -106,7 +105,7 @@ def found_memories(
         counts[place] = (state.version, count)
     near = asked.near(neighbours.nearest)
     hashed = partial(query.sealing.hashed_of, state.users)
-    words = _WeighedWords(asked, [list(map(hashed, lexicon.query_terms(text))) for text in search.queries], count)
+    words = _WeighedWords(asked, [list(map(hashed, query_terms(text))) for text in search.queries], count)
     order = search.order(asked.candidates(near, words), count, neighbours)
     return asked.items(order)
 
@@ -396,7 +395,6 @@ class SqlPhrases(PhraseStore):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lexicon = Lexicon()
         self._counts: dict[tuple[int, str], tuple[int, int]] = {}
 
     @property
@@ -428,7 +426,7 @@ class SqlPhrases(PhraseStore):
         """Return what `search` does, as a part of a job."""
         if len(self._counts) > _KEPT_COUNTS:
             self._counts.clear()
-        return found_memories(query, state, search, neighbours, lexicon=self._lexicon, counts=self._counts)
+        return found_memories(query, state, search, neighbours, counts=self._counts)
 
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories, by whatever process."""

@@ -75,6 +75,14 @@ class Target(Source, Protocol):
         """Add rows to a table."""
         ...
 
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run a statement, and return its rows."""
+        ...
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each row of values."""
+        ...
+
     def set_last_ids(self, numbers: Mapping[str, int]) -> None:
         """Let the next numbers be above these."""
         ...
@@ -147,10 +155,13 @@ def _counts(end: Source, tables: Sequence[str]) -> Mapping[str, int]:
 def _digest(end: Source, table: str, columns: Sequence[str], told: _RowCounter) -> int:
     """Return the sum of the digests of a table's rows, which is the same in any order."""
     names = ", ".join(f't."{column}"' for column in columns)
-    total = 0
-    for row in told.passing(end.stream(f'SELECT {names} FROM "{table}" AS t')):
-        total += int.from_bytes(blake2b(repr(row).encode(), digest_size=16).digest())
-    return total
+    return digest_of(told.passing(end.stream(f'SELECT {names} FROM "{table}" AS t')))
+
+
+def digest_of(rows: Iterable[Sequence[object]]) -> int:
+    """Return the sum of the digests of rows, which is the same in any order."""
+    encoded = (repr(tuple(row)).encode("utf-8", "replace") for row in rows)
+    return sum(int.from_bytes(blake2b(each, digest_size=16).digest()) for each in encoded)
 
 
 class _RowCounter:

@@ -38,14 +38,14 @@ class PostgresEnd(Target):
     """A database in a transaction, during which no worker starts."""
 
     def __init__(self, connection: psycopg.Connection, name: str) -> None:
-        self._connection = connection
+        self.connection = connection
         self.name = name
         self.replaced = 0
 
     def columns(self) -> Columns:
         """Map each table that goes along to its columns."""
         found: dict[str, list[str]] = {}
-        for table, column in self._all(
+        for table, column in self.run(
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
             "ORDER BY table_name, ordinal_position"
         ):
@@ -56,7 +56,7 @@ class PostgresEnd(Target):
     def references(self) -> Mapping[str, set[str]]:
         """Map each table to the others that its rows refer to."""
         found: dict[str, set[str]] = {table: set() for table in self.columns()}
-        for table, other in self._all(
+        for table, other in self.run(
             "SELECT of.relname, other.relname FROM pg_constraint JOIN pg_class AS of ON of.oid = conrelid "
             "JOIN pg_class AS other ON other.oid = confrelid WHERE contype = 'f' AND pg_table_is_visible(conrelid)"
         ):
@@ -66,7 +66,7 @@ class PostgresEnd(Target):
 
     def stream(self, sql: str, values: Sequence[object] = ()) -> Generator[Row]:
         """Yield the rows of a query."""
-        with translated(), self._connection.transaction(), self._connection.cursor("move", binary=True) as cursor:
+        with translated(), self.connection.transaction(), self.connection.cursor("move", binary=True) as cursor:
             cursor.itersize = _READ_ROWS
             cursor.execute(_query(sql), values)
             halves = [
@@ -79,7 +79,7 @@ class PostgresEnd(Target):
         """Map tables that number their rows to the last number that was given."""
         numbers = {}
         for table, sequence in self._sequences().items():
-            [(last,)] = self._all(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")
+            [(last,)] = self.run(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}")
             numbers[table] = last
         return numbers
 
@@ -88,7 +88,7 @@ class PostgresEnd(Target):
         types = self._types(table)
         halves = [place for place, column in enumerate(columns) if types[column] == "halfvec"]
         names = ", ".join(f'"{column}"' for column in columns)
-        with translated(), self._connection.cursor() as cursor:
+        with translated(), self.connection.cursor() as cursor:
             try:
                 with cursor.copy(_query(f'COPY "{table}" ({names}) FROM STDIN (FORMAT BINARY)')) as copy:
                     copy.set_types([types[column] for column in columns])
@@ -104,7 +104,7 @@ class PostgresEnd(Target):
         """Let the next numbers be above these. What is not committed keeps them all the same."""
         for table, sequence in self._sequences().items():
             if last := numbers.get(table, 0):
-                self._all("SELECT setval(?, ?)", (sequence, last))
+                self.run("SELECT setval(?, ?)", (sequence, last))
 
     def in_the_way(self, tables: Sequence[str]) -> StorageError:
         """Return the error that says that other data is there, and what to do."""
@@ -115,7 +115,7 @@ class PostgresEnd(Target):
 
     def _sequences(self) -> Mapping[str, str]:
         """Map tables that number their rows to the sequence that does it."""
-        rows = self._all(
+        rows = self.run(
             "SELECT relname, pg_get_serial_sequence(quote_ident(relname), attname) FROM pg_class "
             "JOIN pg_attribute ON attrelid = pg_class.oid "
             "WHERE attidentity != '' AND relname = ANY(?) AND pg_table_is_visible(pg_class.oid)",
@@ -124,16 +124,23 @@ class PostgresEnd(Target):
         return dict(rows)
 
     def _types(self, table: str) -> Mapping[str, str]:
-        rows = self._all(
+        rows = self.run(
             "SELECT column_name, udt_name FROM information_schema.columns "
             "WHERE table_schema = current_schema() AND table_name = ?",
             (table,),
         )
         return dict(rows)
 
-    def _all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run a statement, and return its rows."""
         with translated():
-            return self._connection.execute(_query(sql), values).fetchall()
+            cursor = self.connection.execute(_query(sql), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each row of values."""
+        with translated(), self.connection.cursor() as cursor:
+            cursor.executemany(_query(sql), rows)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -25,23 +25,29 @@ _PRAGMAS: Final = (
     "locking_mode = EXCLUSIVE",
     "journal_mode = OFF",  # what is broken off is made anew
     "synchronous = OFF",  # the whole is written through before it gets its name
+    "temp_store = MEMORY",
 )
 
 
 class SqliteEnd(Target):
-    """A file that nobody else has open."""
+    """A file that nobody else has open.
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
+    What `stays` with this engine is copied with every table of it, and texts as they are.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, stays: bool = False) -> None:
         self.name = str(path)
         self.replaced = 0
-        connection.text_factory = self._text
+        self._connection = connection
+        self._path = path
+        self._left_behind = frozenset[str]() if stays else LEFT_BEHIND
+        if not stays:
+            connection.text_factory = self._text
 
     def columns(self) -> Columns:
         """Map each table that goes along to its columns."""
         tables = self.stream("SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'sqlite_sequence'")
-        names = [name for (name,) in tables if name not in LEFT_BEHIND]
+        names = [name for (name,) in tables if name not in self._left_behind]
         return {name: [row[1] for row in self.stream(f'PRAGMA table_info("{name}")')] for name in names}
 
     def references(self) -> Mapping[str, set[str]]:
@@ -71,16 +77,14 @@ class SqliteEnd(Target):
     def put(self, table: str, columns: Sequence[str], rows: Generator[Row]) -> None:
         """Add rows to a table."""
         names, marks = ", ".join(f'"{column}"' for column in columns), ", ".join("?" * len(columns))
-        with translated():
-            self._connection.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
+        self.run_many(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
 
     def set_last_ids(self, numbers: Mapping[str, int]) -> None:
         """Let the next numbers be above these; a table without a list of them goes by its greatest."""
-        with translated():
-            listed = self._connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'")
-            rows = [(name, numbers[name]) for (name,) in listed.fetchall() if numbers.get(name)]
-            self._connection.execute("DELETE FROM sqlite_sequence")
-            self._connection.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", rows)
+        listed = self.run("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'")
+        self.run("DELETE FROM sqlite_sequence")
+        rows = [(name, numbers[name]) for (name,) in listed if numbers.get(name)]
+        self.run_many("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", rows)
 
     def in_the_way(self, tables: Sequence[str]) -> StorageError:
         """Return the error that says that other data is there, and what to do."""
@@ -88,6 +92,16 @@ class SqliteEnd(Target):
             f"{self._path} holds data ({', '.join(tables[:3])}), and nothing is put over it. "
             f"Move it away: mv {self._path} {self._path}.old, then run this again"
         )
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run a statement, and return its rows."""
+        with translated():
+            return self._connection.execute(sql, values).fetchall()
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement for each row of values."""
+        with translated():
+            self._connection.executemany(sql, rows)
 
     def is_empty(self) -> bool:
         """Return whether there is no row in it that would go along."""
@@ -102,7 +116,7 @@ class SqliteEnd(Target):
 
 
 @contextmanager
-def sqlite_source(path: Path) -> Iterator[SqliteEnd]:
+def sqlite_source(path: Path, *, stays: bool = False) -> Iterator[SqliteEnd]:
     """Give the file, of the present schema; nobody else can open it meanwhile, and it stays as it is, byte for byte.
 
     Raises:
@@ -113,8 +127,8 @@ def sqlite_source(path: Path) -> Iterator[SqliteEnd]:
             connection = alone(path)
         except InUse as error:
             raise StorageError(f"{error} has {path} open: stop it first, then run this again") from error
-    with closing(connection):
-        yield SqliteEnd(connection, path)
+    with translated(), closing(connection):
+        yield SqliteEnd(connection, path, stays=stays)
 
 
 @contextmanager
@@ -133,17 +147,8 @@ def sqlite_target(path: Path) -> Iterator[SqliteEnd]:
     part = path.with_name(f"{path.name}{PART}")
     try:
         part.unlink(missing_ok=True)  # of a move that was broken off
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        with translated(), closing(sqlite3.connect(part, isolation_level=None)) as connection:
-            for pragma in _PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-            migrate(connection, MIGRATIONS)
-            connection.execute("PRAGMA foreign_keys = OFF")  # rows may come before those that they refer to
-            connection.execute("BEGIN IMMEDIATE")
+        with new_database(part) as connection:
             yield SqliteEnd(connection, path)
-            if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
-                raise StorageError(f"rows of {broken[0]} refer to what is not there")
-            connection.execute("COMMIT")
         for side in ("", *SIDES):  # an empty database stood there
             Path(f"{path}{side}").unlink(missing_ok=True)
         settle(part)
@@ -153,3 +158,23 @@ def sqlite_target(path: Path) -> Iterator[SqliteEnd]:
         raise unwritten(part, error) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Give a new file of the present schema in a transaction that ends with the block, if all refers to what is there.
+
+    Raises:
+        OSError, StorageError: it cannot be written, or it is there already.
+    """
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    with translated(), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        migrate(connection, MIGRATIONS)
+        connection.execute("PRAGMA foreign_keys = OFF")  # rows may come before those that they refer to
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+        if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
+            raise StorageError(f"rows of {broken[0]} refer to what is not there")
+        connection.execute("COMMIT")

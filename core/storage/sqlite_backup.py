@@ -338,6 +338,24 @@ def settle(path: Path) -> None:
         os.close(descriptor)
 
 
+def erase(path: Path) -> None:
+    """Overwrite a file with zeros, and remove it."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        zero(descriptor)
+    finally:
+        os.close(descriptor)
+    path.unlink()
+
+
+def zero(descriptor: int) -> None:
+    """Overwrite an open file with zeros, through to the disk."""
+    size, at = os.fstat(descriptor).st_size, 0
+    while at < size:
+        at += os.pwrite(descriptor, bytes(min(_MEBIBYTE, size - at)), at)
+    os.fsync(descriptor)
+
+
 def open_to_read(path: Path, wait_s: float = _WAIT_S) -> sqlite3.Connection:
     """Open a file that others may have open; where nobody has, no file is made beside it."""
     return _open(path, "ro" if Path(f"{path}{SIDES[0]}").exists() else "ro&immutable=1", wait_s)

@@ -69,6 +69,36 @@ def forms(key: str) -> Mapping[Locale, Mapping[str, str]]:
     return _Entry[Mapping[str, str]](key)
 
 
+class Sentences:
+    """The sentences of a table, by their names: `Sentences("access.cards").who` is `text("access.cards.who")`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> Localized:
+        return _sentence(f"{self._table}.{name}")
+
+
+class Plurals:
+    """The sentences of a table that count: `Plurals("access.cards").flood` is `forms("access.cards.flood")`."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> Counted:
+        return _counting(f"{self._table}.{name}")
+
+
+@cache
+def _sentence(key: str) -> _Entry[str]:
+    return _Entry(key)
+
+
+@cache
+def _counting(key: str) -> _Entry[Mapping[str, str]]:
+    return _Entry(key)
+
+
 def menu_names(name: str) -> Localized:
     """Return what a command or option is called in menus, in the languages that have a name of their own for it."""
     own = {locale: sentences(locale).get(f"names.{name}") for locale in Locale}
@@ -105,7 +135,7 @@ def counted(text: Counted, locale: Locale, count: int, **values: object) -> str:
     forms = text[locale]
     # What a language lacks is read, and so counted, in English.
     spoken = Locale.EN if forms is text[Locale.EN] else locale
-    form = forms.get(_rules(spoken).plural_form(count), forms["other"])
+    form = forms.get(cldr(spoken.value).plural_form(count), forms["other"])
     return form.format(count=count, **values)
 
 
@@ -117,10 +147,15 @@ def in_words(length: timedelta, locale: Locale) -> str:
 
 
 @cache
-def _rules(locale: Locale) -> babel.Locale:
+def cldr(tag: str) -> babel.Locale:
+    """Return what CLDR knows of the language of that tag (BCP 47).
+
+    Raises:
+        babel.UnknownLocaleError: nothing.
+    """
     import babel  # loaded by the first sentence that counts, not by the start
 
-    return babel.Locale.parse(locale.value, sep="-")
+    return babel.Locale.parse(tag, sep="-")
 
 
 DAYS = forms("duration.days")

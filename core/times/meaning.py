@@ -11,7 +11,19 @@ from dateutil import rrule
 from dateutil.relativedelta import relativedelta
 
 from core.times.clocks import of_day
-from core.times.reading import Beside, ClockTime, Day, NotUnderstood, Once, Parts, Past, Recurrence, Time, Unclear
+from core.times.reading import (
+    TOLD_LAST,
+    Beside,
+    ClockTime,
+    Day,
+    NotUnderstood,
+    Once,
+    Parts,
+    Past,
+    Recurrence,
+    Time,
+    Unclear,
+)
 from core.times.rules import WEEKDAYS, by_hours
 
 _USUAL_HOUR: Final = 9
@@ -45,9 +57,12 @@ class Meaning:
     def _time(self) -> Time | None:
         parts = self._parts
         if parts.event:
-            return Beside(parts.real + self._length(parts.calendar), parts.event)
+            hour = parts.clocks[0] if len(parts.clocks) == 1 else None
+            return Beside(parts.real + self._length(parts.calendar), parts.event, hour)
         if parts.shift and (parts.rule or parts.window or parts.is_ahead):
             raise NotUnderstood
+        if parts.shift and not (parts.clocks or parts.days or parts.part):  # "an hour before"
+            return Beside(parts.shift, TOLD_LAST)
         if parts.rule or parts.window:
             return self._maybe_repeated() if parts.is_rule_unsure else self._repeated()
         if parts.until or (parts.start and (parts.days or parts.is_ahead)):

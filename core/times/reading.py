@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from dateutil.relativedelta import relativedelta
 
@@ -124,10 +124,18 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A time beside an event that is not in the words: "an hour before my flight" is -1 h and "my flight"."""
+    """A time beside an event that is not in the words: "an hour before my flight" is -1 h and "my flight".
+
+    `hour` is the hour on that day, if one was named: "the day before my flight at 8".
+    """
 
     offset: timedelta
     event: str
+    hour: ClockTime | None = None
+
+
+TOLD_LAST: Final = "it"
+"""The event that is meant where none is named: what was told last."""
 
 
 Time: TypeAlias = Once | Recurrence | Unclear | Past | Beside

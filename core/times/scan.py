@@ -10,16 +10,18 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
+from core.text.unicode import flat
 from core.times.clocks import AMOUNT, LENGTH_S, SaidHour, amount, calendar, clock_at, of_day
 from core.times.days import WHERE, day_at
-from core.times.reading import ClockTime, Day, NotUnderstood, Parts
+from core.times.reading import TOLD_LAST, ClockTime, Day, NotUnderstood, Parts
 from core.times.recurrences import is_unsure, rule_at
 from core.times.rules import WEEKDAYS
 from core.times.tokens import TIMELY, Tokens, number_of
 
 _BESIDE: Final = re.compile(
-    rf"(?:{WHERE}~*(?P<amount>{AMOUNT}|C)|[oie]{{0,2}}(?P<day>u))(?P<side>[bv])"
-)  # "1 h before"
+    rf"(?:{WHERE}~*(?P<amount>{AMOUNT}|C)|[oie]{{0,2}}(?P<day>u)|[oie]{{0,2}}(?P<eve>))(?P<side>[bv])"
+)  # "1 h before", "na véspera de"
+_EVE: Final = re.compile(r"ves?pera|vispera|eve\b")
 _UNTIL: Final = re.compile("U[oiat]{0,3}")  # "até", "until the"
 _FROM: Final = re.compile("S[oiats]{0,3}")  # "a partir de", "starting on"
 _LASTING: Final = re.compile("F[ox]{0,3}n?x?(?P<u>u)(?<!Fu)")  # "for the next two weeks"
@@ -153,6 +155,8 @@ class Scan:
         if not found or self.parts.event or (found["day"] and self._words.value(found.start("day")) != "day"):
             return 0
         begin = found.end()
+        if found["eve"] is not None and not _EVE.match(flat(self._words.between(found.start("side"), begin))):
+            return 0
         real, days = timedelta(), relativedelta(days=1)
         if found["amount"]:
             if (length := self._length(*found.span("amount"))) is None:
@@ -162,13 +166,13 @@ class Scan:
             real, days = -real, -days
         if moved := self._moved(begin, real, days.days):
             return moved
-        stop = self._event_end(begin)
-        if stop == begin:
-            return stop if self._moved_back(real, days.days) else 0
-        if self.parts.days or self.parts.clocks:
+        stop = self._event_end(begin, has_hour=bool(real))
+        if stop == begin and self._moved_back(real, days.days):
+            return stop
+        if self.parts.days or (self.parts.clocks and real):
             raise NotUnderstood
         self.parts.real, self.parts.calendar = real, days
-        self.parts.event = self._words.between(begin, stop)
+        self.parts.event = self._words.between(begin, stop) if stop > begin else TOLD_LAST
         return stop
 
     def _moved(self, at: int, real: timedelta, days: int) -> int:
@@ -193,8 +197,11 @@ class Scan:
             return True
         return False
 
-    def _event_end(self, at: int) -> int:
+    def _event_end(self, at: int, *, has_hour: bool) -> int:
+        """Return where the name of an event ends; an hour behind it is when on that day, if it has none of its own."""
         while at < len(self._kinds) and self._kinds[at] != "," and not self._begins_deed(at):
+            if not has_hour and clock_at(self._words, at, follows_day=False):
+                break
             at += 1
         return at
 

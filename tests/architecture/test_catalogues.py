@@ -29,19 +29,33 @@ def named() -> Sequence[tuple[str, str, str]]:
 
 def _named() -> Iterator[tuple[str, str, str]]:
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree, source = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
+        tables = {name: table for node in tree.body for name, table in _tables(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in tables:
+                function, table = tables[node.value.id]
+                yield function, f"{table}.{node.attr}", f"{source}:{node.lineno}"
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
                 continue
-            where = f"{path.relative_to(ROOT)}:{node.lineno}"
-            if node.func.id == "texts" and isinstance(table := node.args[0], ast.Constant):
+            where = f"{source}:{node.lineno}"
+            if node.func.id == "texts" and isinstance(path_of := node.args[0], ast.Constant):
                 module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
                 for each in eval(ast.unparse(node.args[1]), vars(module)):  # noqa: S307  (of our sources)
-                    yield "text", f"{table.value!s}.{name_of(each)}", where
+                    yield "text", f"{path_of.value!s}.{name_of(each)}", where
             if node.func.id in {"text", "forms"}:
                 [key] = node.args
                 assert isinstance(key, ast.Constant), f"{where}: a key is written out"
                 assert isinstance(key.value, str)
                 yield node.func.id, key.value, where
+
+
+def _tables(node: ast.stmt) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the name of a `Sentences` or `Plurals`, what its sentences are, and its table."""
+    match node:
+        case ast.Assign(
+            [ast.Name(name)], ast.Call(ast.Name("Sentences" | "Plurals" as kind), [ast.Constant(str(table))])
+        ):
+            yield name, ("text" if kind == "Sentences" else "forms", table)
 
 
 def written(locale: Locale) -> dict[str, set[str]]:

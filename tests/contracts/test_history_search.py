@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.storage.database import Database
 from core.storage.history import SqlHistory
-from core.storage.lexicon import Lexicon, idf
+from core.storage.lexicon import idf, keyword_terms, query_terms
 from core.stores import BEFORE_WEIGHT, HistoryStore, Quoted
 from core.threads import ThreadRecord, ToldMemory
 from core.types import (
@@ -237,11 +237,10 @@ def judged_one_by_one(
     talks: Sequence[tuple[Thread, Sequence[Message]]], query: str, room: str
 ) -> Sequence[tuple[int, float, int]]:
     """Score every message of one person's threads by its definition; return what is found as `_told` does."""
-    lexicon = Lexicon()
-    keywords = list(dict.fromkeys(lexicon.query_terms(query)))
+    keywords = list(dict.fromkeys(query_terms(query)))
     total = sum(len(said) for thread, said in talks if room in {"", room_name(thread.conversation.chat)})
     heard = {
-        message.id: set(lexicon.keyword_terms(message.text))
+        message.id: set(keyword_terms(message.text))
         for _, said in talks
         for message in said
         if is_findable(message) and room in {"", message.room}

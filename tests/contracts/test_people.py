@@ -102,10 +102,10 @@ async def test_who_was_denied_is_noted_again_when_that_is_over(people: People, d
     assert list(await people.strangers(denied=True)) == denied
     assert list(await people.strangers(9)) == []
     assert await people.find(BIA) is None
-    assert not await people.note_stranger(stranger(ANA, START + 8 * DAY), DAY, 8 * DAY)
+    assert not await people.note_stranger(stranger(ANA, START + 30 * DAY), DAY)
     assert list(await people.strangers(denied=True)) == denied
-    assert await people.note_stranger(stranger(ANA, START + 9 * DAY), DAY, 8 * DAY)
-    assert list(await people.strangers(9)) == [stranger(ANA, START + 9 * DAY)]
+    assert await people.note_stranger(stranger(ANA, START + 31 * DAY), DAY)
+    assert list(await people.strangers(9)) == [stranger(ANA, START + 31 * DAY)]
     await people.remove(BIA)
     assert [each.user for each in await people.strangers(denied=True)] == [ABROAD]
 

@@ -17,7 +17,7 @@ from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, THREAD, Bot, flow, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import BOT_ID, EPHEMERAL
+from tests.fakes.discord_world import BOT_ID
 
 OWNER = UserKey("discord", str(ANA.id))
 FOR_ANA = Mention(str(ANA.id), "Ana")
@@ -42,11 +42,6 @@ async def say(
     return await writing
 
 
-async def done(incoming: Incoming, view: View) -> None:
-    """Answer a press."""
-    await view.show(OutgoingMessage(f"✓ {incoming.user_name}", choices=(DONE,)))
-
-
 async def test_only_the_person_is_notified_whoever_else_the_text_names(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         room = server.room(ROOM)
@@ -56,8 +51,7 @@ async def test_only_the_person_is_notified_whoever_else_the_text_names(clock: Fa
         assert note.pinged == {ANA.id}
         assert note.content == f"<@{ANA.id}> {text}"
         assert note.reply_to is None
-        await say(server, clock, bot, OutgoingMessage("enquanto isso:\n- um", mention=FOR_ANA), once="2/1")
-        assert room.screen()[-1] == f"<@{ANA.id}>\nenquanto isso:\n- um"
+        await say(server, clock, bot, OutgoingMessage("de novo", mention=FOR_ANA), once="2/1")
         await say(server, clock, bot, OutgoingMessage(f"<@{ANA.id}> <@{BIA.id}> @everyone"), once="3/1")
         assert not list(room.notes.values())[-1].pinged
         assert [call.body["allowed_mentions"] for call in server.done("POST", "/messages")] == [
@@ -65,14 +59,6 @@ async def test_only_the_person_is_notified_whoever_else_the_text_names(clock: Fa
             {"parse": [], "users": [ANA.id]},
             {"parse": []},
         ]
-
-
-async def test_of_a_message_in_several_parts_one_notifies_and_none_is_too_long(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server, running(server, clock) as bot:
-        room = server.room(ROOM)
-        assert await say(server, clock, bot, OutgoingMessage("x" * 3990, mention=FOR_ANA)) is Delivery.ARRIVED
-        assert [note.pinged for note in room.notes.values()] == [{ANA.id}, set(), set()]
-        assert not [call for call in server.calls if call.status == 400]
 
 
 async def test_a_time_is_a_mark_that_every_reader_sees_in_their_own_zone_except_in_code(clock: FakeClock) -> None:
@@ -163,43 +149,6 @@ async def test_nothing_is_said_where_the_owner_does_not_let_the_bot_answer_any_m
         assert (len(room.screen()), len(other.screen())) == (0, 1)
 
 
-async def test_its_buttons_answer_in_its_place_after_a_restart_and_only_to_whom_it_is_said(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        room = server.room(ROOM)
-        async with running(server, clock) as bot:
-            await say(server, clock, bot)
-            [note] = room.notes.values()
-        for _ in range(2):  # it stays hers
-            async with running(server, clock, done) as bot:
-                hidden = await bot.answers(server.interactions.press(BIA, note, "Feito"))
-                assert hidden.screen == ["✓ Bia"]
-                assert all(one.flags & EPHEMERAL for one in hidden.notes)
-                await bot.answers(server.interactions.press(ANA, note, "Feito"))
-                assert room.screen() == [f"<@{ANA.id}> ✓ Ana"]
-                assert (bot.handler.received[-1].chat, bot.handler.received[-1].private) == (HERE, False)
-        assert note.pinged == {ANA.id}  # by what was posted; nobody is told of a change
-
-
-async def test_a_press_that_a_restart_interrupted_still_names_whom_the_message_is_said_to(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        room = server.room(ROOM)
-        async with running(server, clock) as bot:
-            await say(server, clock, bot)
-            [note] = room.notes.values()
-
-            async def silent(incoming: Incoming, view: View) -> None:
-                del incoming, view
-                await asyncio.Event().wait()
-
-            bot.handler.script = silent
-            await server.interactions.press(ANA, note, "Feito")
-            await flow(server, clock, lambda: bot.handler.received)
-            owed = bot.handler.received[0]
-        async with running(server, clock, done, owed=[owed], posted=[]) as bot:
-            await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert room.screen() == [f"<@{ANA.id}> ✓ Ana"]
-
-
 async def test_an_answer_that_begins_with_somebodys_name_gives_them_no_right_to_replace_it(clock: FakeClock) -> None:
     async def name(incoming: Incoming, view: View) -> None:
         await view.show(OutgoingMessage(f"<@{BIA.id}> {incoming.text}", choices=(DONE,)))
@@ -210,15 +159,3 @@ async def test_an_answer_that_begins_with_somebodys_name_gives_them_no_right_to_
         [answer] = [note for note in room.notes.values() if note.by.id == BOT_ID]
         await bot.answers(server.interactions.press(BIA, answer, "Feito"))
         assert room.screen() == [f"<@{BIA.id}> oi"]
-
-
-async def test_in_private_the_buttons_of_what_was_not_asked_for_answer_in_its_place_after_a_restart() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        direct = server.direct(ANA)
-        async with running(server, clock) as bot:
-            await say(server, clock, bot, replace(RENT, mention=None), room=None)
-            [note] = direct.notes.values()
-        async with running(server, clock, done) as bot:
-            await bot.answers(server.interactions.press(ANA, note, "Feito"))
-        assert direct.screen() == ["✓ Ana"]

@@ -23,7 +23,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import Person as DiscordPerson
 from tests.fakes.made_files import GPS, photo
-from tests.fakes.sending import Sending, sending
+from tests.fakes.sending import LEASE, Sending, sending
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.wires import wire
@@ -71,7 +71,7 @@ async def on(platform: str, folder: Path, mind: ChatModel | None = None) -> Asyn
 
                 async def send(name: str, content: bytes, media_type: str, words: str) -> None:
                     server.files[file_id := name.replace(".", "-")] = content
-                    kind = media_type.partition("/")[0].replace("image", "document")
+                    kind = re.sub("image|application", "document", media_type.partition("/")[0])
                     file = {"file_id": file_id, "file_unique_id": "u", "file_name": name, "mime_type": media_type}
                     size = {"width": 1, "height": 1, "duration": 60} if kind == "video" else {}
                     server.says(ana, None, caption=words, **{kind: file | size})  # type: ignore[arg-type]
@@ -144,4 +144,14 @@ async def test_a_video_of_25_mb_gets_its_sentence_and_advice(tmp_path: Path, pla
     async with on(platform, tmp_path) as place:
         await place.send("holiday.mp4", bytes(25_000_000), "video/mp4", "remember this is our holiday")
         await place.until("“holiday.mp4” is too large: I take files of up to 20 MB. Send a smaller one:")
+        assert await place.chat.house.memories.of(place.user).page(limit=9) == []
+
+
+@pytest.mark.parametrize("platform", ["telegram", "discord"])
+async def test_a_question_beside_a_document_is_answered_with_its_page_and_nothing_is_kept(
+    tmp_path: Path, platform: str
+) -> None:
+    async with on(platform, tmp_path) as place:
+        await place.send("lease.pdf", LEASE, "application/pdf", "can I have a dog?")
+        await place.until("Page 4")
         assert await place.chat.house.memories.of(place.user).page(limit=9) == []

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.e2e import discord_kit, telegram_kit
-from tests.fakes.clock import FakeClock
-from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_world import Person as DiscordPerson
+from tests.e2e.wire import Wire
 from tests.fakes.handler import slowly
-from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TelegramServer
 
 NARROW_ROWS, WIDE_ROWS = 300, 30
 NARROW = "\n".join(f"| n{n:03} | **{n}** | v{n:03} |" for n in range(NARROW_ROWS))
@@ -32,33 +27,15 @@ def check(written: list[str], screen: list[str]) -> None:
     assert all("Nome  Nota  Valor" in text for text in parts)
 
 
-async def test_telegram_shows_tables_that_grow_over_several_messages(clock: FakeClock) -> None:
-    script = slowly(clock, ANSWER, 0.05)
-    async with TelegramServer(clock) as server, telegram_kit.running(server, clock, script) as bot:
-        server.says(Person(7, "Ana"), "tabelas?")
-        await telegram_kit.flow(server, clock, lambda: bot.handler.answered == 1)
-        check([call.text for call in server.done("sendmessage", "editmessagetext")], server.chats[7].screen())
+async def test_tables_that_grow_over_several_messages_are_shown(wire: Wire) -> None:
+    async with wire.running(slowly(wire.clock, ANSWER, 0.05)) as bot:
+        await bot.answers(wire.says("tabelas?"))
+        check([write.text for write in wire.written()], wire.screen())
 
 
-async def test_discord_shows_tables_that_grow_over_several_messages(clock: FakeClock) -> None:
-    script, ana = slowly(clock, ANSWER, 0.05), DiscordPerson(100, "Ana")
-    async with DiscordServer(clock) as server, discord_kit.running(server, clock, script) as bot:
-        await server.says(ana, "tabelas?")
-        await discord_kit.flow(server, clock, lambda: bot.handler.answered == 1)
-        check([write.content for write in server.writes], server.direct(ana).screen())
-
-
-async def test_the_first_line_of_a_table_is_not_shown_before_it_is_known_to_be_one(clock: FakeClock) -> None:
-    script, ana = slowly(clock, "Veja: \n| a | b |\n|---|---|\n| 1 | 2 |", 5.0), DiscordPerson(100, "Ana")
-    async with TelegramServer(clock) as server, telegram_kit.running(server, clock, script) as bot:
-        server.says(Person(7, "Ana"), "tabelas?")
-        await telegram_kit.flow(server, clock, lambda: bot.handler.answered == 1)
-        said = [call.text for call in server.done("sendmessage", "editmessagetext")]
-    assert "Veja:" in said
-    assert not [text for text in said if "|" in text]
-    async with DiscordServer(clock) as other, discord_kit.running(other, clock, script) as bot:
-        await other.says(ana, "tabelas?")
-        await discord_kit.flow(other, clock, lambda: bot.handler.answered == 1)
-        said = [write.content for write in other.writes]
+async def test_the_first_line_of_a_table_is_not_shown_before_it_is_known_to_be_one(wire: Wire) -> None:
+    async with wire.running(slowly(wire.clock, "Veja: \n| a | b |\n|---|---|\n| 1 | 2 |", 5.0)) as bot:
+        await bot.answers(wire.says("tabelas?"))
+        said = [write.text for write in wire.written()]
     assert "Veja:" in said
     assert not [text for text in said if "|" in text]

@@ -105,7 +105,12 @@ async def test_an_equal_edit_is_not_even_sent(clock: FakeClock) -> None:
 
 @pytest.mark.parametrize(
     "refusal",
-    ["403: Forbidden: bot was blocked by the user", "400: Bad Request: not enough rights to send text messages"],
+    [
+        "403: Forbidden: bot was blocked by the user",
+        "400: Bad Request: not enough rights to send text messages",
+        "400: Bad Request: SOMETHING_NEW",
+        "409: Conflict: whatever",
+    ],
 )
 async def test_a_chat_that_refuses_us_leaves_the_answer_undelivered_and_the_next_is_given(refusal: str) -> None:
     clock = FakeClock()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from core.delivery.notifier import Delivery
-from core.delivery.view import View
 from core.outgoing import Button, Mention, OutgoingMessage
 from core.storage.kept import SqlKept
 from core.text.markdown import time_link
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, UserKey
 from tests.e2e.telegram_kit import Bot, flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.ram import RamDatabase
@@ -51,11 +49,6 @@ def place(chat: int | str, topic: str = "") -> ChatKey:
     return ChatKey("telegram", str(chat), topic)
 
 
-async def done(incoming: Incoming, view: View) -> None:
-    """Answer a press."""
-    await view.show(OutgoingMessage(f"✓ {incoming.user_name}", choices=(DONE,)))
-
-
 @pytest.mark.parametrize(
     "name", ["Ana", "*A*na_ [x](tg://user?id=9)", "a\n# b\n@carla_x", "@everyone", "`", "👩🏽‍🚀" * 40, ""]
 )
@@ -72,24 +65,13 @@ async def test_only_the_person_is_notified_whatever_they_and_the_text_are_called
     assert post.reply_to is None
 
 
-async def test_a_text_of_several_lines_begins_below_the_name_and_one_of_several_messages_names_once() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock) as bot:
-        room = server.chat(SUPER)
-        await say(server, clock, bot, OutgoingMessage("enquanto isso:\n- um\n- dois", mention=FOR_ANA))
-        assert room.screen() == ["Ana\nenquanto isso:\n• um\n• dois"]
-        await say(server, clock, bot, OutgoingMessage("palavra " * 1500, mention=Mention("7", "👩🏽‍🚀" * 40)))
-        parts = room.ours()[1:]
-    assert len(parts) == 3
-    assert [notified(part.text, part.entities) for part in parts] == [{7}, set(), set()]
-    assert not [call for call in server.calls if call.code == 400]
-
-
 async def test_a_topic_is_written_into_and_one_that_is_deleted_or_closed_is_gone(clock: FakeClock) -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         room = server.chat(SUPER)
         assert await say(server, clock, bot, RENT, room=place(SUPER, "5")) is Delivery.ARRIVED
         assert room.ours()[-1].thread == 5
+        await bot.answers(server.presses(ANA, "Feito", chat_id=SUPER))
+        assert bot.handler.received[-1].chat == place(SUPER, "5")
         for refusal, told in {
             "400: Bad Request: message thread not found": Delivery.GONE,
             "400: Bad Request: TOPIC_CLOSED": Delivery.GONE,
@@ -132,47 +114,3 @@ async def test_a_time_is_shown_as_its_words_which_tell_every_reader_their_own_ho
         {"type": "date_time", "offset": 10, "length": 27, "unix_time": int(AT.timestamp())},
         {"type": "date_time", "offset": 57, "length": 1, "unix_time": 2**31 - 1},
     ]
-
-
-async def test_its_buttons_answer_in_its_place_after_a_restart_and_only_to_whom_it_is_said(clock: FakeClock) -> None:
-    async with TelegramServer(clock) as server:
-        room = server.chat(SUPER)
-        async with running(server, clock) as bot:
-            await say(server, clock, bot, replace(RENT, text="pagar o aluguel"), room=place(SUPER, "5"))
-        [post] = room.ours()
-        async with running(server, clock, done) as bot:
-            await bot.answers(server.presses(BIA, "Feito", chat_id=SUPER, post=post))
-            assert room.screen() == ["Ana pagar o aluguel", "✓ Bia"]
-            await bot.answers(server.presses(ANA, "Feito", chat_id=SUPER, post=post))
-            assert room.screen() == ["Ana ✓ Ana", "✓ Bia"]
-        async with running(server, clock, done) as bot:  # it is still hers
-            await bot.answers(server.presses(BIA, "Feito", chat_id=SUPER, post=post))
-            await bot.answers(server.presses(ANA, "Feito", chat_id=SUPER, post=post))
-            assert room.screen() == ["Ana ✓ Ana", "✓ Bia", "✓ Bia"]
-            assert bot.handler.received[-1].chat == ChatKey("telegram", str(SUPER), "5")
-        assert [call.text for call in server.done("sendmessage")] == ["Ana pagar o aluguel", "✓ Bia", "✓ Bia"]
-
-
-async def test_a_press_that_a_restart_interrupted_still_names_whom_the_message_is_said_to(clock: FakeClock) -> None:
-    async with TelegramServer(clock) as server:
-        room = server.chat(SUPER)
-        async with running(server, clock) as bot:
-            await say(server, clock, bot, RENT)
-            [post] = room.ours()
-            server.presses(ANA, "Feito", chat_id=SUPER, post=post)
-            await flow(server, clock, lambda: bot.handler.received)
-            owed = bot.handler.received[0]
-        async with running(server, clock, done, owed=[owed], posted=[str(post.id)]) as bot:
-            await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert room.screen() == ["Ana ✓ Ana"]
-
-
-async def test_in_private_the_buttons_of_what_was_not_asked_for_answer_in_its_place_after_a_restart() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server:
-        chat = server.chat(ANA.id)
-        async with running(server, clock) as bot:
-            await say(server, clock, bot, replace(RENT, mention=None), room=None)
-        async with running(server, clock, done) as bot:
-            await bot.answers(server.presses(ANA, "Feito"))
-        assert chat.screen() == ["✓ Ana"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.types import Incoming
@@ -30,25 +28,6 @@ async def test_a_flood_wait_of_the_poll_itself_is_obeyed(clock: FakeClock) -> No
         async with running(server, clock) as bot:
             await bot.answers(server.says(ANA, "oi"))
             assert 35.0 <= clock.monotonic() < 37.0
-
-
-@pytest.mark.parametrize(
-    "refusal",
-    [Refused(400, "Bad Request: SOMETHING_NEW"), Refused(409, "Conflict: whatever")],
-    ids=lambda refusal: str(refusal.code),
-)
-async def test_a_refusal_nobody_knows_ends_that_answer_and_not_the_next(clock: FakeClock, refusal: Refused) -> None:
-    def fault(method: str, params: dict[str, object]) -> None:
-        if method == "sendmessage" and params["chat_id"] == "7":
-            raise refusal
-
-    async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.faults.append(fault)
-        server.says(ANA, "oi")
-        server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 2)
-        assert server.chats[8].screen() == ["Você disse: oi"]
-    assert [type(failure).__name__ for failure in bot.handler.failures] == ["Undelivered"]
 
 
 async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody(clock: FakeClock) -> None:

@@ -6,22 +6,34 @@ import re
 
 import pytest
 
-from tests.transcripts import phone, telegram
+from tests.transcripts import discord, phone, telegram
 from tests.transcripts.__main__ import PLATFORMS, main
 from tests.transcripts.transcript import FOLDER, Scenario
 
+SCENARIOS = {"discord": discord.SCENARIOS, "telegram": telegram.SCENARIOS}
 
-@pytest.mark.parametrize("scenario", telegram.SCENARIOS, ids=lambda scenario: scenario.name)
-async def test_a_transcript_of_telegram_is_what_is_seen(scenario: Scenario) -> None:
-    kept = (FOLDER / f"telegram-{scenario.name}.md").read_text(encoding="utf-8")
-    lines, html = await scenario.lines(), (FOLDER / "telegram.html").read_text(encoding="utf-8")
+
+@pytest.mark.parametrize(
+    ("platform", "scenario"),
+    [
+        *(pytest.param("telegram", each, id=f"telegram-{each.name}") for each in telegram.SCENARIOS),
+        *(
+            pytest.param("discord", each, id=f"discord-{each.name}", marks=pytest.mark.long)
+            for each in discord.SCENARIOS
+        ),
+    ],
+)
+async def test_a_transcript_is_what_is_seen(platform: str, scenario: Scenario) -> None:
+    kept = (FOLDER / f"{platform}-{scenario.name}.md").read_text(encoding="utf-8")
+    lines, html = await scenario.lines(), (FOLDER / f"{platform}.html").read_text(encoding="utf-8")
     assert scenario.page(lines) == kept, "run: make transcript"
-    assert all(drawn in html for drawn in phone.phones("telegram", scenario, lines)), "run: make transcript"
+    assert all(drawn in html for drawn in phone.phones(platform, scenario, lines)), "run: make transcript"
 
 
-def test_every_transcript_belongs_to_a_scenario() -> None:
-    kept = {path.stem for path in FOLDER.glob("telegram-*.md")}
-    assert kept == {f"telegram-{scenario.name}" for scenario in telegram.SCENARIOS}
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_every_transcript_belongs_to_a_scenario(platform: str) -> None:
+    kept = {path.stem for path in FOLDER.glob(f"{platform}-*.md")}
+    assert kept == {f"{platform}-{scenario.name}" for scenario in SCENARIOS[platform]}
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
-from core.types import UserKey
+from core.types import Incoming, UserKey
 from tests.e2e import discord_kit, flowing, telegram_kit
 from tests.e2e.flowing import Bot
 from tests.fakes.clock import FakeClock
@@ -81,8 +81,10 @@ class Wire(ABC):
     def _served(self) -> AbstractAsyncContextManager[object]: ...
 
     @abstractmethod
-    def running(self, script: Script = echo) -> AbstractAsyncContextManager[Bot]:
-        """Run the adapter with a handler that answers by script, as a context."""
+    def running(
+        self, script: Script = echo, owed: Sequence[Incoming] = (), posted: Sequence[str] = ("",)
+    ) -> AbstractAsyncContextManager[Bot]:
+        """Run the adapter with a handler that answers by script, also what it owes, as a context."""
 
     @abstractmethod
     def serving(
@@ -156,10 +158,13 @@ class TelegramWire(Wire):
     def _served(self) -> AbstractAsyncContextManager[object]:
         self.people = {who: Friend(number, who, self.languages[who]) for number, who in ((7, ANA), (8, BIA))}
         self.server = TelegramServer(self.clock, TelegramLimits())
+        self.server.chat(self.GROUP)
         return self.server
 
-    def running(self, script: Script = echo) -> AbstractAsyncContextManager[Bot]:
-        return telegram_kit.running(self.server, self.clock, script)
+    def running(
+        self, script: Script = echo, owed: Sequence[Incoming] = (), posted: Sequence[str] = ("",)
+    ) -> AbstractAsyncContextManager[Bot]:
+        return telegram_kit.running(self.server, self.clock, script, owed=owed, posted=posted)
 
     def serving(
         self, handler: MessageHandler, entries: Sequence[MenuEntry] = ()
@@ -238,8 +243,10 @@ class DiscordWire(Wire):
         self.server.room(discord_kit.ROOM)
         return self.server
 
-    def running(self, script: Script = echo) -> AbstractAsyncContextManager[Bot]:
-        return discord_kit.running(self.server, self.clock, script)
+    def running(
+        self, script: Script = echo, owed: Sequence[Incoming] = (), posted: Sequence[str] = ("",)
+    ) -> AbstractAsyncContextManager[Bot]:
+        return discord_kit.running(self.server, self.clock, script, owed=owed, posted=posted)
 
     def serving(
         self, handler: MessageHandler, entries: Sequence[MenuEntry] = ()

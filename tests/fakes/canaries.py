@@ -14,12 +14,11 @@ import numpy as np
 
 from core.storage.database import Query
 from core.storage.files import owner_name, write_file
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import index_terms
 from core.storage.record import digest, to_blob
 from core.types import MemoryKind, UserKey
 
 PEOPLE: Final = (UserKey("telegram", "1"), UserKey("discord", "2"), UserKey("console", "ana"))
-LEXICON: Final = Lexicon()
 AT: Final = 1_700_000_000_000_000
 
 
@@ -60,7 +59,7 @@ def _memory(query: Query, of: tuple[int, int], person: int, number: int) -> None
     )
     vector = to_blob(np.frombuffer(hashlib.sha256(content.encode()).digest(), np.uint8).astype(np.float32))
     run("INSERT INTO vectors (phrase, space, vector) VALUES (?, ?, ?)", (phrase, space, vector))
-    for term in LEXICON.index_terms([content]):
+    for term in index_terms([content]):
         run("INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", (owner, term, memory))
     run(
         "INSERT INTO changes (owner, act, kind, at, key, before, after) VALUES (?, ?, 'edited', 1, ?, ?, NULL)",

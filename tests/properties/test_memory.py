@@ -21,7 +21,7 @@ from core.memory.search import CONTEXT_WEIGHT, COSINE_WEIGHT, PARTS_WEIGHT, part
 from core.memory.user_memory import UserMemory
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
-from core.storage.lexicon import Lexicon, idf
+from core.storage.lexicon import idf, index_terms, query_terms
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import SearchableMemoryStore
@@ -77,7 +77,7 @@ class Bot:
 
     async def judged_one_by_one(self, owner: UserKey, query: str) -> dict[str, float]:
         """Score every memory of the owner's by its definition, with no index and no candidates."""
-        memory, lexicon = self.of(owner), Lexicon()
+        memory = self.of(owner)
         page = await memory.page(limit=1000)
         items = {item.id: (*item.bindings, item.content) for item in page}
         before = {
@@ -87,8 +87,8 @@ class Bot:
         }
         normalizer = await memory.embedding.normalizer()
         assert normalizer is not None
-        words = lexicon.query_terms(query)
-        held = {key: set(lexicon.index_terms(phrases)) for key, phrases in items.items()}
+        words = query_terms(query)
+        held = {key: set(index_terms(phrases)) for key, phrases in items.items()}
         weights = [idf(sum(not terms.isdisjoint(word) for terms in held.values()), len(items)) for word in words]
         asked = [query, *parts(query)]
 

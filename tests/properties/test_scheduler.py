@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.delivery.notifier import Notifier
 from core.errors import ChannelError, ChannelGone, StorageError
 from core.features.reminders.delivery import Due, DueMessages

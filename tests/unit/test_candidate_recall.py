@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.answering.candidates import MAX_CANDIDATES, Prefetch
+from core.answering.search import MAX_CANDIDATES, Prefetch
 from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory

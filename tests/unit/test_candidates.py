@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answering.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
+from core.answering.search import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.answering.shown import Labelled
 from core.errors import StorageError
 from core.memory.embedding import Indexes
@@ -207,7 +207,7 @@ async def test_a_search_that_fails_finds_nothing(
 
     monkeypatch.setattr(UserMemory, "search", fail)
     assert await found(ana, QUESTION) == []
-    ours = [record.getMessage() for record in caplog.records if record.name == "core.answering.candidates"]
+    ours = [record.getMessage() for record in caplog.records if record.name == "core.answering.search"]
     assert ours == ["memories were not searched"]
 
 

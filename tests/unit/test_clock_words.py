@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bench.times import RIGHT, judge, labels
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.features.reminders.delivery import Due, DueMessages
 from core.features.reminders.reminders import Reminder
 from core.limited import LimitedMind

@@ -16,7 +16,8 @@ from bot.settings.settings import Settings, load
 from bot.wiring import storage
 from core.errors import StorageError, Unreadable
 from core.sealing.sealed import Sealed
-from core.storage import convert_files, convert_sqlite
+from core.storage import convert as conversions
+from core.storage import convert_sqlite
 from core.storage.convert import opened, sealed_tables
 from core.storage.move_postgres import TABLES
 from core.storage.sealed_columns import FEATURES, HISTORY, MEMORIES, SEALED_COLUMNS
@@ -189,7 +190,7 @@ def test_a_conversion_killed_between_two_steps_is_ended_by_the_next_start(
     shutil.copytree(settings.data_dir, whole)
     for name in ("rename", "replace", "unlink", "mkdir"):
         monkeypatch.setattr(Path, name, counted(getattr(Path, name)))
-    for module in (convert_sqlite, convert_files):
+    for module in (convert_sqlite, conversions):
         monkeypatch.setattr(module, "settle", counted(module.settle))
     monkeypatch.setattr(os, "link", counted(os.link))
     convert(settings, keys, quiet, opens=opens)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.dialogue import Task
 from core.features.preferences.timezone import heard_zone
 from core.features.reminders.delivery import Due, DueMessages

@@ -12,9 +12,9 @@ from typing import TypeAlias
 import pytest
 
 from core.answering.incognito import IncognitoTalks
-from core.answering.opening import purge_answered
 from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
 from core.answering.parts import TurnLimits
+from core.answering.questions import purge_answered
 from core.dialogue import Prompt, Task
 from core.features.preferences.commands import BEGIN, END, ENDED, LASTS, NOT_ON, OVER
 from core.limited import LimitedMind

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.errors import StorageError
 from core.features.access.storage import Person
 from core.types import Incoming, Locale, Message, MessageRole, Preferences, Role

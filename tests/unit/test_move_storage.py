@@ -562,7 +562,7 @@ def test_a_copy_that_is_not_equal_is_named_and_not_kept(home: Path, sql: Literal
         sqlite_source(path) as source,
         postgres_target(url, "there") as target,
     ):
-        move(source, target, at("comparing", lambda: target._connection.execute(sql)))
+        move(source, target, at("comparing", lambda: target.run(sql)))
     moved(path, url)
 
 

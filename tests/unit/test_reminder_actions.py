@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
@@ -19,7 +18,7 @@ from core.outgoing import OutgoingMessage
 from core.text import assertions
 from core.text.markdown import plain_times
 from core.types import MemoryDraft, MemoryKind, Preferences
-from tests.fakes.house import ANA, House, answered
+from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls
 
 ZONE = "America/Sao_Paulo"  # where it is 12:09 on Saturday, 14 March 2026
@@ -59,10 +58,7 @@ def answer(house: House, *answers: Answer) -> None:
 
 async def say(house: House, text: str, *, quotes: Sequence[Quote] = ()) -> OutgoingMessage:
     """Say something to a bot that has just been started; return its last message, with the words of times."""
-    channel = house.channel()
-    async with house.chatbot() as chatbot:
-        incoming = replace(house.incoming(text, message_id=uuid.uuid4().hex), quotes=tuple(quotes))
-        await answered(chatbot, incoming, channel)
+    channel = await house.say(text, quotes=tuple(quotes))
     shown = channel.screen[-1]
     return replace(shown, text=plain_times("\n\n".join(each.text for each in channel.screen)))
 
@@ -187,11 +183,10 @@ async def test_without_a_language_model_reminders_are_set_moved_and_deleted_by_w
     said: Sequence[str], due: Sequence[str], remembered: Sequence[str]
 ) -> None:
     house = await limited()
-    for message in said:
-        shown = await say(house, message)
+    told = [(await say(house, message)).text for message in said]
     assert await kept(house) == due
     assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == remembered
-    assert not any(sentence in shown.text for sentence in ("Nada foi apagado", "No se borró", "Nothing was deleted"))
+    assert not any(none in told[-1] for none in ("Nada foi apagado", "No se borró", "Nothing was deleted"))
 
 
 # --- the time ---------------------------------------------------------------------------------------------------------
@@ -266,6 +261,55 @@ async def test_a_time_beside_an_event_rests_on_a_memory_which_is_told() -> None:
     shown = await say(house, "remind me to leave an hour before my flight")
     assert await kept(house) == ["leave @ 2026-03-20 09:00"]
     assert "By what you told me: “my flight is on friday at 10”" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "set_"),
+    [
+        (
+            "the exam is on friday at 10",
+            "remind me the day before at 8pm",
+            "the exam is on friday at 10 @ 2026-03-19 20:00",
+        ),
+        (
+            "the exam is on friday at 10",
+            "remind me two hours before it",
+            "the exam is on friday at 10 @ 2026-03-20 08:00",
+        ),
+        ("a prova é sexta às 10h", "me avisa um dia antes", "a prova é sexta às 10h @ 2026-03-19 10:00"),
+        ("a prova é sexta às 10h", "me lembra na véspera às 20h de estudar", "estudar @ 2026-03-19 20:00"),
+        (
+            "el examen es el viernes a las 10",
+            "recuérdame ese día a las 8 de la mañana llevar lápiz",
+            "llevar lápiz @ 2026-03-20 08:00",
+        ),
+        (
+            "Leo's birthday is on april 2 and Bia's is on may 4",
+            "remind me the day before Bia's birthday at 9am to bake",
+            "bake @ 2026-05-03 09:00",
+        ),
+    ],
+)
+async def test_a_time_beside_what_was_told_last_is_read(known: str, message: str, set_: str) -> None:
+    house = await limited()
+    await say(house, f"guarda: {known}")
+    await say(house, message)
+    assert await kept(house) == [set_]
+
+
+async def test_two_times_beside_what_was_told_last_are_two_reminders() -> None:
+    house = await limited()
+    exam = "the exam is on friday at 10"
+    await say(house, f"remember that {exam}")
+    await say(house, "Please remind me the day before at 9pm and also two hours before it.")
+    assert await kept(house) == [f"{exam} @ 2026-03-19 21:00", f"{exam} @ 2026-03-20 08:00"]
+
+
+async def test_what_a_reminder_is_asked_for_is_kept_and_several_are_set() -> None:
+    house = await limited()
+    shown = await say(house, "the exam is on friday at 10, remind me the day before, and saturday at 9am to call Ana")
+    assert await kept(house) == ["the exam is on friday at 10 @ 2026-03-19 10:00", "call Ana @ 2026-03-21 09:00"]
+    assert "Saved: “the exam is on friday at 10”" in shown.text
 
 
 async def test_a_time_beside_an_unknown_event_is_asked() -> None:

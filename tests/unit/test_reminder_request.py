@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.features.reminders.request import read_request
+from core.features.reminders.request import read_request, read_requests
 from core.times.reading import Beside, Once, Past, Recurrence, Unclear
 from core.types import Locale
 
@@ -47,6 +47,66 @@ def test_a_request_is_read_with_the_persons_own_words(locale: Locale, message: s
     assert request.text == text
     assert request.found is not None
     assert isinstance(request.found.time, kind)
+
+
+@pytest.mark.parametrize(
+    ("locale", "message", "found"),
+    [
+        (
+            Locale.PT,
+            "me avisa amanhã às 11h para ligar pra ele e quarta às 15h para levar o casaco",
+            [("ligar pra ele", "23 11:00"), ("levar o casaco", "25 15:00")],
+        ),
+        (
+            Locale.PT,
+            "me lembra qui 19h d estuda mat e seg q vem d entrega o trab",
+            [("estuda mat", "26 19:00"), ("entrega o trab", "23 09:00")],
+        ),
+        (
+            Locale.PT,
+            "me lembra amanhã às 9h de ligar pra Ana, às 11h de pagar a luz e às 15h de nadar",
+            [("ligar pra Ana", "23 09:00"), ("pagar a luz", "23 11:00"), ("nadar", "23 15:00")],
+        ),
+        (
+            Locale.ES,
+            "recuerdame mañana a las 7 de la mañana el lonche y el miercoles a las 6 de la tarde pagar la luz",
+            [("el lonche", "23 07:00"), ("pagar la luz", "25 18:00")],
+        ),
+        (
+            Locale.EN,
+            "remind me tomorrow at 4pm to call Ana, and Thursday 9:30 the man comes, remind me half an hour before",
+            [("call Ana", "23 16:00"), ("Thursday 9:30 the man comes", "26 09:00")],
+        ),
+        (Locale.EN, "remind me at 8pm, and also at 9pm to call Ana", []),
+        (Locale.EN, "remind me tomorrow at 9am to buy bread and milk", [("buy bread and milk", "23 09:00")]),
+        (
+            Locale.EN,
+            "remind me tomorrow at 9am to call Ana and ask about the party",
+            [("call Ana and ask about the party", "23 09:00")],
+        ),
+        (Locale.PT, "a consulta é dia 3 às 14h, me avisa um dia antes", [("a consulta é dia 3 às 14h", "02 14:00")]),
+        (Locale.PT, "a reunião é quinta às 15h, me lembra às 14h", [("a reunião é quinta às 15h", "26 14:00")]),
+        (
+            Locale.EN,
+            "Mum's train gets in friday at 5pm, remind me at 4",
+            [("Mum's train gets in friday at 5pm", "27 16:00")],
+        ),
+        (Locale.PT, "dentista sexta às 10h, me lembra quinta à noite", [("dentista sexta às 10h", "26 20:00")]),
+        (
+            Locale.ES,
+            "el jueves tengo dentista a las 3 pm, avísame 2 horas antes",
+            [("el jueves tengo dentista a las 3 pm", "26 13:00")],
+        ),
+    ],
+)
+def test_each_reminder_that_a_message_asks_for_has_its_own_words_and_time(
+    locale: Locale, message: str, found: list[tuple[str, str]]
+) -> None:
+    read = read_requests(message, NOW, locale)
+    times = [each.found.time for each in read if each.found is not None]
+    assert [
+        (each.text, f"{time.at:%d %H:%M}") for each, time in zip(read, times, strict=True) if isinstance(time, Once)
+    ] == found
 
 
 @pytest.mark.parametrize(

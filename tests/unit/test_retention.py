@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 
-from core.answering.opening import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
+from core.answering.questions import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
 from core.errors import StorageError
 from core.storage.inbox import SqlInbox
 from core.types import ChatKey, Incoming, UserKey

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.delivery.notifier import Notifier
 from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
 from core.features.reminders.delivery import DueMessages

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.answering.log import Log
 from core.answering.parts import TurnLimits
-from core.answering.turn import Log
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.dialogue import Task
@@ -83,5 +83,5 @@ async def test_an_answer_is_not_begun_while_it_is_stored(monkeypatch: pytest.Mon
 async def test_without_a_model_nothing_waits_and_everything_is_written_once(said: str) -> None:
     house = House(limits=QUIET)
     house.answered_by(limited_mind())
-    channel = await house.ask(said)
+    channel = await house.say(said)
     assert writes(channel) == [(0.0, "post", True)]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.answering.outcomes import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.answering.parts import Gate, Verdict
 from core.answering.turn import by_platform
@@ -21,10 +21,12 @@ from core.features.access.storage import DENIED, Person, Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
-from core.text.catalogue import counted, forms, text, texts
+from core.text.catalogue import Sentences, counted, forms, text, texts
 from core.text.days import short_minute
 from core.text.markdown import verbatim
 from core.types import ChatKey, Incoming, Invitation, Locale, Localized, Role, UserKey, room_name
+
+INVITED = Sentences("access.invited")
 
 _KEPT_AS: Final = "room_titles"
 _MOST_ROOMS: Final = 1000
@@ -78,9 +80,9 @@ def room_card(invitation: Invitation, locale: Locale, *, is_open: bool, may_open
     """Return the card that tells of a room that the bot was brought into."""
     room = room_name(invitation.room)
     names = [f"`{invitation.user}`", *named(invitation.user_name), *at_name(invitation.handle)]
-    told = ROOM_CARD[locale].format(room=" · ".join([*named(invitation.title), f"`{room}`"]), who=" · ".join(names))
+    told = INVITED.card[locale].format(room=" · ".join([*named(invitation.title), f"`{room}`"]), who=" · ".join(names))
     now = (ALL_THERE if is_open else KNOWN_THERE)[locale]
-    opens = Button(LET_ASK[locale], f"/admin room {room} allow", in_place=True)
+    opens = Button(INVITED.let_ask[locale], f"/admin room {room} allow", in_place=True)
     return OutgoingMessage(f"{told}\n{now}", choices=(opens,) if may_open and fits(opens.command) else ())
 
 
@@ -240,8 +242,8 @@ class AccessGate(Gate):
         may_open = not is_open and await self._access.mode() is Mode.PRIVATE
         if await self._access.role(invitation.user) is not Role.BLOCKED:
             locale = await self._locales.known(invitation.user, invitation.language)
-            who = ALL_HERE if is_open else KNOWN_HERE_YET if may_open else KNOWN_HERE
-            choices = (Button(LET_ASK[locale], "/admin allow here"),) if may_open else ()
+            who = ALL_HERE if is_open else INVITED.known_here_yet if may_open else INVITED.known_here
+            choices = (Button(INVITED.let_ask[locale], "/admin allow here"),) if may_open else ()
             shown = OutgoingMessage(f"{invitation.how[locale]}\n\n{who[locale]}", choices=choices)
             await View(channel, self._clock).show_last(shown)
         await self._cards.tell_of(invitation, is_open=is_open, may_open=may_open)
@@ -276,13 +278,9 @@ class AccessGate(Gate):
 
 
 BLOCKED = text("access.refused.blocked")
-ROOM_CARD = text("access.invited.card")
 ALL_HERE = text("access.invited.all_here")
-KNOWN_HERE = text("access.invited.known_here")
-KNOWN_HERE_YET = text("access.invited.known_here_yet")
 ALL_THERE = text("access.invited.all_there")
 KNOWN_THERE = text("access.invited.known_there")
-LET_ASK = text("access.invited.let_ask")
 ELSEWHERE = text("servers.elsewhere")
 WHO = text("access.cards.who")
 FLOOD = forms("access.cards.flood")

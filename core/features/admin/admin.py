@@ -21,11 +21,13 @@ from core.commands.menu import MenuEntry, MenuOption, choice_field
 from core.delivery.notifier import Delivery, Notifier
 from core.features.pending_input import PendingReplies
 from core.outgoing import Button, OutgoingMessage, Suggestion
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.text.words import nearest
 from core.types import ChatKey, Localized, Role, room_name
+
+VERBS = Sentences("admin.verbs")
 
 HERE: Final = "here"
 """Names the place where a verb is said."""
@@ -140,7 +142,7 @@ class VerbCommand:
     async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
         said = f"/{self.name} {verb.name}"
         if rest and not verb.usage:
-            await request.answer.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))
+            await request.answer.tell(self._how(request, verb, VERBS.takes_nothing[request.locale]))
             return
         words = {} if verb.decisive else missing_words(verb.fields, rest)
         request.answer.offers = word_buttons(f"{said} {rest}".rstrip(), words, request.locale)
@@ -155,8 +157,10 @@ class VerbCommand:
     def _how(self, request: Request, verb: Verb, said: str) -> str:
         """Return what is wrong, and how the verb is used, with an example."""
         usage = f"/{self.name} {verb.name}"
-        how = USAGE[request.locale].format(usage=f"`{usage}{verb.usage}`")
-        example = f" {EXAMPLE[request.locale].format(example=f'`{usage} {verb.example}`')}" if verb.example else ""
+        how = VERBS.usage[request.locale].format(usage=f"`{usage}{verb.usage}`")
+        example = (
+            f" {VERBS.example[request.locale].format(example=f'`{usage} {verb.example}`')}" if verb.example else ""
+        )
         return f"{said}\n{how}{example}"
 
     async def _unknown(self, request: Request, name: str, rest: str, known: Mapping[str, Verb]) -> None:
@@ -164,10 +168,10 @@ class VerbCommand:
         locale = request.locale
         shown = f"{self.name} {verbatim(one_line(name, MAX_ID_CHARS))}"
         if not (meant := nearest(name, known)):
-            await request.tell(NO_VERB, name=shown, verbs=", ".join(known))
+            await request.tell(VERBS.no_verb, name=shown, verbs=", ".join(known))
             return
         command = f"/{self.name} {meant} {rest}".rstrip()
-        said = MEANT_VERB[locale].format(name=shown, command=f"`{verbatim(one_line(command, _MAX_COMMAND_CHARS))}`")
+        said = VERBS.meant[locale].format(name=shown, command=f"`{verbatim(one_line(command, _MAX_COMMAND_CHARS))}`")
         await request.answer.tell(said, choices=() if known[meant].decisive else offer_of(command))
 
 
@@ -255,8 +259,3 @@ ROOM: Final = choice_field("where", text("menus.fields.room"), WHERE.words)
 
 ROOM_NOT_TOLD = text("pointing.room_not_told")
 NOT_HERE = text("admin.not_here")
-NO_VERB = text("admin.verbs.no_verb")
-MEANT_VERB = text("admin.verbs.meant")
-USAGE = text("admin.verbs.usage")
-EXAMPLE = text("admin.verbs.example")
-TAKES_NOTHING = text("admin.verbs.takes_nothing")

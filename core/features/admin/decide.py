@@ -27,10 +27,12 @@ from core.features.admin.storage import (
 )
 from core.models import MODES
 from core.ports import Clock
-from core.text.catalogue import text, texts
+from core.text.catalogue import Sentences, text, texts
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, Role, UserKey, places_of, room_name
+
+DECIDE = Sentences("admin.decide")
 
 MAX_CHANGES: Final = 20
 _ABOVE_ADMINS: Final = {Role.OWNER.value, Role.ADMIN.value}
@@ -69,7 +71,7 @@ class Decider:
         if name == room_name(request.incoming.chat):
             await self._names.titles.note_here(request.incoming)
         if before == after or (before and only_undecided):
-            told = ALREADY if before == after else DECIDED
+            told = DECIDE.already if before == after else DECIDE.decided
             subject = await self._subject(kind, name, locale, _here(request))
             holds = f"{subject}: {self.value_text(kind, before, locale)}"
             await request.answer.tell(
@@ -84,7 +86,7 @@ class Decider:
         deeds = [each.kind for each in self._matters if each.is_deed]
         last = await self._decisions.undoable(deeds, places=places)
         if last is None or (not last.name and self.matter(last.matter).of_people):
-            await request.tell(NOTHING_TO_UNDO)
+            await request.tell(DECIDE.nothing_to_undo)
             return
         now, by = self._clock.now(), request.incoming.user
         back = Decision(now, by, last.matter, last.name, last.after, last.before, undoes=last.id)
@@ -164,7 +166,7 @@ class Decider:
     async def _make_and_tell(self, request: Request, decision: Decision) -> bool:
         matter = self.matter(decision.matter)
         if not may(request.role, decision, matter):
-            await request.tell(ONLY_OWNERS)
+            await request.tell(DECIDE.only_owners)
             return False
         applied = await self.make(decision)
         if applied is Applied.DONE and matter.of_people and decision.name:
@@ -184,10 +186,10 @@ class Decider:
         if not newest:
             return []
         [last] = newest
-        return [BY[locale].format(by=await self._by(last, locale), at=minute(last.at, locale))]
+        return [DECIDE.by[locale].format(by=await self._by(last, locale), at=minute(last.at, locale))]
 
     async def _by(self, decision: Decision, locale: Locale) -> str:
-        return FORGOTTEN[locale] if decision.by is None else await self._names.of_person(decision.by)
+        return DECIDE.forgotten[locale] if decision.by is None else await self._names.of_person(decision.by)
 
     async def _subject(self, kind: str, name: str, locale: Locale, here: Collection[str]) -> str:
         matter = self.matter(kind)
@@ -198,7 +200,7 @@ class Decider:
             named = await self._names.of_person(UserKey(platform, key))
         else:
             named = await self._names.of_room(name)
-        return f"{matter.about[locale]} {named}".rstrip() if matter.about else named or FORGOTTEN[locale]
+        return f"{matter.about[locale]} {named}".rstrip() if matter.about else named or DECIDE.forgotten[locale]
 
 
 def _here(request: Request) -> frozenset[str]:
@@ -241,10 +243,4 @@ MATTERS: Final = (
 )
 
 TOLD = texts("admin.decide.told", Applied)
-FORGOTTEN = text("admin.decide.forgotten")
-ALREADY = text("admin.decide.already")
-DECIDED = text("admin.decide.decided")
-BY = text("admin.decide.by")
-ONLY_OWNERS = text("admin.decide.only_owners")
-NOTHING_TO_UNDO = text("admin.decide.nothing_to_undo")
 UNDONE = text("admin.survey.undone")

@@ -9,9 +9,11 @@ from enum import Enum, StrEnum, auto
 from typing import Protocol
 
 from core.stores import Backlog
-from core.text.catalogue import text, texts
+from core.text.catalogue import Sentences, texts
 from core.types import Locale, Localized
 from core.workers.port import Colleague
+
+PLATFORMS = Sentences("admin.platforms")
 
 
 class Link(StrEnum):
@@ -52,7 +54,7 @@ class PlatformStates:
 
 def line(state: PlatformState, now: datetime, locale: Locale) -> str:
     """Return the line that shows the state of a platform."""
-    why = REFUSED[locale].format(setting=state.setting) if state.setting else FAILED[locale]
+    why = PLATFORMS.refused[locale].format(setting=state.setting) if state.setting else PLATFORMS.failed[locale]
     until = max(state.next_try - now, timedelta()) if state.next_try else timedelta()
     return LINES[state.link][locale].format(
         name=state.name, span=span((now - state.since).total_seconds()), why=why, until=span(until.total_seconds())
@@ -71,8 +73,6 @@ def span(seconds: float) -> str:
 
 
 LINES = texts("admin.platforms", Link)
-REFUSED = text("admin.platforms.refused")
-FAILED = text("admin.platforms.failed")
 
 
 class Doubt(Enum):

@@ -15,11 +15,13 @@ from core.features.access.rules import Access
 from core.features.admin.admin import MAX_ID_CHARS, Run, Verb, WrongUse
 from core.outgoing import Suggestion
 from core.ports import Channels
-from core.text.catalogue import text
+from core.text.catalogue import Sentences, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.text.words import nearest
 from core.types import Locale, Localized, UserKey
+
+NAMES = Sentences("admin.names")
 
 EXAMPLE: Final = "telegram:123456"
 """A person, in the examples of verbs."""
@@ -110,9 +112,9 @@ class Names:
         if len(words) == more and incoming.quoted_user:
             return UserKey(incoming.user.platform, incoming.quoted_user)
         if len(words) == more and any(quote.speaker is Speaker.OTHER for quote in incoming.quotes):
-            raise WrongUse(f"{HIDDEN[locale]} {HOW[locale]}")
+            raise WrongUse(f"{NAMES.hidden[locale]} {NAMES.how[locale]}")
         if len(words) != more + 1 or len(words[0]) > MAX_ID_CHARS:
-            raise WrongUse(f"{WHO[locale]} {HOW[locale]}", waits=not words)
+            raise WrongUse(f"{NAMES.who[locale]} {NAMES.how[locale]}", waits=not words)
         found = _MENTION.fullmatch(words[0])
         return await self._named(request, found[1] if found else words[0])
 
@@ -151,7 +153,7 @@ class Names:
             raise _several(users, request.locale)
         known = UserKey(platform or own, name) if name.strip() else None
         if known is None or not await self._is_kept(known):
-            raise _wrong(NOT_AN_ID, name, request.locale)
+            raise _wrong(NAMES.not_an_id, name, request.locale)
         return known
 
     def _places(self, name: str, own: str) -> Sequence[str]:
@@ -170,7 +172,7 @@ class Names:
     async def _by_handle(self, handle: str, platform: str, locale: Locale) -> UserKey:
         users = [user for user in await self._access.people.named(handle) if platform in {"", user.platform}]
         if not users:
-            raise _wrong(NEVER_SEEN, f"@{handle}", locale)
+            raise _wrong(NAMES.never_seen, f"@{handle}", locale)
         if len(users) > 1:
             raise _several(users, locale)
         return users[0]
@@ -183,29 +185,21 @@ class Names:
 
     def _refuse_platform(self, platform: str, locale: Locale) -> None:
         platforms = sorted(self._notifier.seen)
-        said = NO_PLATFORM[locale].format(name=_shown(platform), platforms=", ".join(platforms))
+        said = NAMES.no_platform[locale].format(name=_shown(platform), platforms=", ".join(platforms))
         meant = nearest(platform, platforms)
-        raise WrongUse(f"{said} {MEANT[locale].format(name=f'{meant}:…')}" if meant else said)
+        raise WrongUse(f"{said} {NAMES.meant[locale].format(name=f'{meant}:…')}" if meant else said)
 
 
 def _several(users: Sequence[UserKey], locale: Locale) -> WrongUse:
-    return WrongUse(SEVERAL[locale].format(users=", ".join(f"`{user}`" for user in users)))
+    return WrongUse(NAMES.several[locale].format(users=", ".join(f"`{user}`" for user in users)))
 
 
 def _wrong(said: Localized, name: str, locale: Locale) -> WrongUse:
-    return WrongUse(f"{said[locale].format(name=_shown(name))} {HOW[locale]}")
+    return WrongUse(f"{said[locale].format(name=_shown(name))} {NAMES.how[locale]}")
 
 
 def _shown(name: str) -> str:
     return verbatim(one_line(name, MAX_ID_CHARS))
 
 
-WHO = text("admin.names.who")
-HOW = text("admin.names.how")
-HIDDEN = text("admin.names.hidden")
-NOT_AN_ID = text("admin.names.not_an_id")
-NEVER_SEEN = text("admin.names.never_seen")
-SEVERAL = text("admin.names.several")
-NO_PLATFORM = text("admin.names.no_platform")
-MEANT = text("admin.names.meant")
 NOT_SEEN_YET = text("admin.names.not_seen_yet")

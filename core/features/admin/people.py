@@ -23,9 +23,13 @@ from core.features.admin.names import NOT_SEEN_YET
 from core.features.admin.storage import Applied, Decision, DecisionKind
 from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
-from core.text.catalogue import counted, forms, text, texts
+from core.text.catalogue import Sentences, counted, forms, texts
 from core.text.unicode import one_line
 from core.types import Incoming, Locale, Localized, Role, UserKey, room_name
+
+ADMISSION = Sentences("access.admission")
+OWNER = Sentences("admin.owner")
+SURVEY = Sentences("admin.survey")
 
 GIVEN: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
 """The roles that /admin role gives."""
@@ -63,16 +67,19 @@ class PeopleVerbs:
         asked = await self._access.strangers(MOST_COUNTED)
         rooms = await self._shared.stores.decisions.values(DecisionKind.ROOM)
         people = await self._access.people.all()
-        lines = [USERS[locale], *[person_line(each, locale, await self._access.handle(each.user)) for each in people]]
+        lines = [
+            SURVEY.users[locale],
+            *[person_line(each, locale, await self._access.handle(each.user)) for each in people],
+        ]
         if rooms:
-            lines += ["", ROOMS[locale], *[await self._room_line(name) for name in rooms]]
+            lines += ["", SURVEY.rooms[locale], *[await self._room_line(name) for name in rooms]]
         if denied := await self._access.denied():
-            lines += ["", REFUSED[locale], *[await self._line(each, locale) for each in denied[:MAX_STRANGERS]]]
+            lines += ["", SURVEY.refused[locale], *[await self._line(each, locale) for each in denied[:MAX_STRANGERS]]]
         if asked:
             shown = asked[:MAX_STRANGERS]
             lines += [
                 "",
-                ASKED[locale],
+                SURVEY.asked[locale],
                 *[f"{at}. {await self._line(each, locale)}" for at, each in enumerate(shown, 1)],
             ]
         if (more := len(asked) - MAX_STRANGERS) > 0:
@@ -127,7 +134,7 @@ class PeopleVerbs:
         user = await self._names.find(request, words, more=1)
         given = words[-1].casefold()
         if given not in GIVEN:
-            raise WrongUse(NO_ROLE[request.locale].format(name=given[:MAX_ID_CHARS], roles=", ".join(GIVEN)))
+            raise WrongUse(ADMISSION.no_role[request.locale].format(name=given[:MAX_ID_CHARS], roles=", ".join(GIVEN)))
         await self._give(request, user, given)
 
     async def access_mode(self, request: Request, argument: str) -> None:
@@ -137,11 +144,11 @@ class PeopleVerbs:
             await self._show_modes(request)
             return
         if wanted.casefold() not in set(Mode):
-            raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
+            raise WrongUse(ADMISSION.no_mode[request.locale].format(name=wanted[:MAX_ID_CHARS]))
         mode, now = Mode(wanted.casefold()), await self._access.mode()
         if mode is Mode.OPEN and now is not mode and await request.confirmed(code, Mode) is not mode:
             command = f"/admin access {mode}"
-            await ask_to_confirm(request, mode, command=command, said=OPEN_ASKS, label=OPEN_IT)
+            await ask_to_confirm(request, mode, command=command, said=ADMISSION.open_asks, label=ADMISSION.open_it)
         else:
             await self._decide(request, DecisionKind.ACCESS, "", mode.value)
 
@@ -149,7 +156,7 @@ class PeopleVerbs:
         now = await self._access.mode()
         lines = [f"{'●' if mode is now else '○'} {mode} — {MODES[mode][request.locale]}" for mode in Mode]
         choices = [Button(str(mode), f"/admin access {mode}", in_place=True) for mode in Mode if mode is not now]
-        await request.answer.tell("\n".join([ACCESS_IS[request.locale], *lines]), choices=choices)
+        await request.answer.tell("\n".join([ADMISSION.access_is[request.locale], *lines]), choices=choices)
 
     async def _give(self, request: Request, user: UserKey, role: str) -> None:
         """Give a person a role; a stranger who asked to be let in, and now is, is told so.
@@ -172,18 +179,9 @@ def _is_about_room(incoming: Incoming) -> bool:
     return is_in_room and not incoming.quoted_user and all(each.speaker is Speaker.BOT for each in incoming.quotes)
 
 
-USERS = text("admin.survey.users")
-ROOMS = text("admin.survey.rooms")
-ASKED = text("admin.survey.asked")
-REFUSED = text("admin.survey.refused")
 MORE = forms("admin.survey.more")
-NO_ROLE = text("access.admission.no_role")
-NO_MODE = text("access.admission.no_mode")
-ACCESS_IS = text("access.admission.access_is")
 MODES = texts("access.admission.modes", Mode)
 MODE_LABELS = texts("menus.access", map(str, Mode))
-OPEN_ASKS = text("access.admission.open_asks")
-OPEN_IT = text("access.admission.open_it")
 
 
 CONFIRM, LEAVE = "confirm", "leave"
@@ -216,7 +214,7 @@ class Handover:
         match [word.casefold() for word in words]:
             case [] if not request.incoming.quoted_user:
                 owners = [await self._line(person, request) for person in await self._owners()]
-                lines = [OWNERS[request.locale], *owners, "", HOW[request.locale]]
+                lines = [OWNER.owners[request.locale], *owners, "", OWNER.how[request.locale]]
                 await request.answer.tell("\n".join(lines))
             case [word, _] if word == CONFIRM:
                 await self._confirmed(request, words[1])
@@ -230,17 +228,17 @@ class Handover:
         locale, person = request.locale, await self._access.people.find(user)
         if person is None or person.role is Role.BLOCKED:
             role = ROLES[person.role.value if person else ""][locale]
-            await request.tell(NOT_LET_IN, who=await self._shared.names.of_person(user), user=user, role=role)
+            await request.tell(OWNER.not_let_in, who=await self._shared.names.of_person(user), user=user, role=role)
         elif person.role is Role.OWNER:
-            await request.tell(IS_OWNER, who=await self._line(person, request))
+            await request.tell(OWNER.is_owner, who=await self._line(person, request))
         else:
             has_named = any(self._access.is_named(each.user) for each in await self._owners(user.platform))
             await self._ask(
                 request,
                 NewOwner(user),
-                said=MAKE_ASKS,
-                label=MAKE_IT,
-                before=[NAMED_STAYS[locale]] if has_named else [],
+                said=OWNER.make_asks,
+                label=OWNER.make_it,
+                before=[OWNER.named_stays[locale]] if has_named else [],
                 who=await self._line(person, request),
             )
 
@@ -249,15 +247,15 @@ class Handover:
         me, locale = request.incoming.user, request.locale
         owners = [person.user for person in await self._owners(me.platform)]
         if me not in owners:
-            await request.tell(NOT_BY_ROLE)
+            await request.tell(OWNER.not_by_role)
         elif owners == [me]:
             await request.tell(TOLD[Applied.LAST_OWNER])
         else:
-            returns = [NAMED_RETURNS[locale]] if self._access.is_named(me) else []
-            await self._ask(request, SteppingDown.MEMBER, said=LEAVE_ASKS, label=STEP_DOWN, before=returns)
+            returns = [OWNER.named_returns[locale]] if self._access.is_named(me) else []
+            await self._ask(request, SteppingDown.MEMBER, said=OWNER.leave_asks, label=OWNER.step_down, before=returns)
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        match await request.confirmed(code, NewOwner, SteppingDown, over=NOT_CONFIRMED):
+        match await request.confirmed(code, NewOwner, SteppingDown, over=OWNER.not_confirmed):
             case NewOwner(user):
                 await self._make(request, user)
             case SteppingDown():
@@ -269,7 +267,7 @@ class Handover:
         if person is None or person.role is Role.BLOCKED:
             await request.tell(TOLD[Applied.STALE])
         elif await self._shared.decider.decide(request, DecisionKind.ROLE, str(user), Role.OWNER.value):
-            await self._tell([user], IS_OWNER_NOW, await self._called(request.incoming.user))
+            await self._tell([user], OWNER.is_owner_now, await self._called(request.incoming.user))
 
     async def _leave(self, request: Request) -> None:
         me, now = request.incoming.user, self._shared.clock.now()
@@ -279,8 +277,8 @@ class Handover:
         if applied is not Applied.DONE:
             await request.tell(TOLD[applied])
             return
-        await request.tell(LEFT)
-        await self._tell([person.user for person in await self._owners()], HAS_LEFT, await self._called(me))
+        await request.tell(OWNER.left)
+        await self._tell([person.user for person in await self._owners()], OWNER.has_left, await self._called(me))
 
     async def _tell(self, users: Sequence[UserKey], said: Localized, who: str) -> None:
         for user in users:
@@ -298,20 +296,3 @@ class Handover:
         """Return a person's name and id, without their @name."""
         person = await self._access.people.find(user)
         return " ".join([*(named(person.name) if person else []), f"`{user}`"])
-
-
-OWNERS = text("admin.owner.owners")
-HOW = text("admin.owner.how")
-NOT_LET_IN = text("admin.owner.not_let_in")
-IS_OWNER = text("admin.owner.is_owner")
-MAKE_ASKS = text("admin.owner.make_asks")
-MAKE_IT = text("admin.owner.make_it")
-NAMED_STAYS = text("admin.owner.named_stays")
-NAMED_RETURNS = text("admin.owner.named_returns")
-NOT_BY_ROLE = text("admin.owner.not_by_role")
-LEAVE_ASKS = text("admin.owner.leave_asks")
-STEP_DOWN = text("admin.owner.step_down")
-NOT_CONFIRMED = text("admin.owner.not_confirmed")
-IS_OWNER_NOW = text("admin.owner.is_owner_now")
-LEFT = text("admin.owner.left")
-HAS_LEFT = text("admin.owner.has_left")

@@ -29,11 +29,19 @@ from core.features.feature import Shared
 from core.history.window import POLICIES, SUMMARY
 from core.models import MODES
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import text, texts
+from core.text.catalogue import Sentences, text, texts
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.text.words import nearest
 from core.types import ChatKey, Locale, Localized, room_name
+
+ADMIN = Sentences("admin")
+MODEL = Sentences("admin.model")
+POLICY = Sentences("admin.policy")
+PROMPT = Sentences("admin.prompt")
+SURVEY = Sentences("admin.survey")
+POINTING = Sentences("pointing")
+SCOPE = Sentences("scope")
 
 DEFAULT: Final = "default"
 EMBEDDING: Final = "embedding"
@@ -67,7 +75,7 @@ class SettingVerbs:
 
     async def offer_actions(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the actions, those that are on first."""
-        marked = [(ACTION_ON, self._registry.enabled), (ACTION_OFF, self._registry.disabled)]
+        marked = [(SURVEY.action_on, self._registry.enabled), (SURVEY.action_off, self._registry.disabled)]
         told = (
             Suggestion(f"{mark[request.locale]} {each.name}", each.name) for mark, found in marked for each in found
         )
@@ -79,9 +87,9 @@ class SettingVerbs:
             case [verb, name] if verb.casefold() in _SWITCHES:
                 await self._switch(request, name, _SWITCHES[verb.casefold()])
             case [] | ["list"]:
-                lines = [f"{ACTION_ON[request.locale]} {action.name}" for action in self._registry.enabled]
-                lines += [f"{ACTION_OFF[request.locale]} {action.name}" for action in self._registry.disabled]
-                await request.answer.tell("\n".join([ACTIONS[request.locale], *lines]))
+                lines = [f"{SURVEY.action_on[request.locale]} {action.name}" for action in self._registry.enabled]
+                lines += [f"{SURVEY.action_off[request.locale]} {action.name}" for action in self._registry.disabled]
+                await request.answer.tell("\n".join([SURVEY.actions[request.locale], *lines]))
             case _:
                 raise WrongUse(NOT_SO[request.locale])
 
@@ -90,9 +98,9 @@ class SettingVerbs:
         known = {action.name.casefold(): action.name for action in (*registry.enabled, *registry.disabled)}
         found = known.get(name.casefold())
         if found is None:
-            await request.tell(NO_ACTION, name=name[:MAX_ID_CHARS], actions=", ".join(known.values()))
+            await request.tell(ADMIN.no_action, name=name[:MAX_ID_CHARS], actions=", ".join(known.values()))
         elif found == registry.fallback.name:
-            await request.tell(ALWAYS_ON, name=found)
+            await request.tell(ADMIN.always_on, name=found)
         else:
             await self._decide(request, DecisionKind.ACTION, found, value)
 
@@ -115,22 +123,22 @@ class SettingVerbs:
         if not mode:
             await self._show_models(request)
         elif mode == EMBEDDING:
-            await request.tell(NOT_HOT, space=self._embedder.space)
+            await request.tell(MODEL.not_hot, space=self._embedder.space)
         elif not name or len(name) > _MAX_NAME_CHARS:
-            raise WrongUse(WHICH[request.locale])
+            raise WrongUse(MODEL.which[request.locale])
         else:
             await self._put_model(request, mode, "" if name.casefold() == DEFAULT else name)
 
     @staticmethod
     def _no_mode(name: str, meant: str, locale: Locale) -> str:
-        said = NO_MODE[locale].format(name=one_line(name, 80), modes=", ".join((*MODES, ALL_MODES)))
-        return f"{said} {MEANT[locale].format(command=meant)}" if meant else said
+        said = MODEL.no_mode[locale].format(name=one_line(name, 80), modes=", ".join((*MODES, ALL_MODES)))
+        return f"{said} {MODEL.meant[locale].format(command=meant)}" if meant else said
 
     async def _put_model(self, request: Request, mode: str, name: str) -> None:
         """Prove a model ("": those of the settings) by one question of each kind, and put it in place."""
         kinds = (mode,) if mode != ALL_MODES else KINDS if name else MODES
         asked = {kind: name or self._models.usual(kind) for kind in kinds}
-        await request.answer.status(PROVING[request.locale].format(name=", ".join(dict.fromkeys(asked.values()))))
+        await request.answer.status(MODEL.proving[request.locale].format(name=", ".join(dict.fromkeys(asked.values()))))
         priced, was_one = True, self._is_one()
         for kind, each in asked.items():
             proof = await self._models.prove(kind, each)
@@ -143,10 +151,10 @@ class SettingVerbs:
         if not name:
             return
         if not priced:
-            await request.tell(UNPRICED, name=name)
+            await request.tell(MODEL.unpriced, name=name)
         if was_one and not self._is_one():
             command = f"/admin model {ALL_MODES} {name}"
-            said = SPLIT[request.locale].format(command=f"`{command}`")
+            said = MODEL.split[request.locale].format(command=f"`{command}`")
             await request.answer.tell(said, choices=offer_of(command))
 
     def _is_one(self) -> bool:
@@ -157,35 +165,35 @@ class SettingVerbs:
         """Say why nothing was changed, and offer the model that was meant perhaps."""
         locale = request.locale
         said = DOUBTS[doubt][locale].format(about=one_line(proof.about, 80), detail=proof.why.get(locale, proof.detail))
-        lines, command = [f"{said} {UNCHANGED[locale]}"], f"/admin model {mode} {proof.nearest}"
+        lines, command = [f"{said} {MODEL.unchanged[locale]}"], f"/admin model {mode} {proof.nearest}"
         if proof.nearest:
-            lines.append(MEANT[locale].format(command=f"`{command}`"))
+            lines.append(MODEL.meant[locale].format(command=f"`{command}`"))
         await request.answer.tell("\n".join(lines), choices=offer_of(command) if proof.nearest else ())
 
     async def _show_models(self, request: Request) -> None:
         locale = request.locale
         decided = await self._decisions.values(DecisionKind.MODEL)
         lines = [self._model_line(mode, decided.get(mode, ""), locale) for mode in MODES]
-        lines.append(f"`{EMBEDDING}` — {self._embedder.space} · {COLD[locale]}")
+        lines.append(f"`{EMBEDDING}` — {self._embedder.space} · {MODEL.cold[locale]}")
         back = [
-            Button(BACK[locale].format(mode=mode), f"/admin model {mode} {DEFAULT}")
+            Button(MODEL.back[locale].format(mode=mode), f"/admin model {mode} {DEFAULT}")
             for mode in MODES
             if mode in decided
         ]
         if len(back) > 1:
-            back = [Button(ALL_BACK[locale], f"/admin model {ALL_MODES} {DEFAULT}"), *back]
-        how = HOW_MODEL[locale].format(modes=", ".join(MODES))
-        await request.answer.tell("\n".join([MODELS[locale], *lines, "", how]), choices=back)
+            back = [Button(MODEL.all_back[locale], f"/admin model {ALL_MODES} {DEFAULT}"), *back]
+        how = MODEL.how[locale].format(modes=", ".join(MODES))
+        await request.answer.tell("\n".join([MODEL.title[locale], *lines, "", how]), choices=back)
 
     def _model_line(self, mode: str, decided: str, locale: Locale) -> str:
         """Return what answers in a mode, and where that comes from."""
         held, usual = self._models.held(mode), self._models.usual(mode)
         if not decided:
-            origin = SET[locale]
+            origin = MODEL.set[locale]
         elif held == decided:
-            origin = DECIDED[locale].format(usual=usual)
+            origin = MODEL.decided[locale].format(usual=usual)
         else:
-            origin = LOST[locale].format(decided=decided)
+            origin = MODEL.lost[locale].format(decided=decided)
         return f"`{mode}` ({ABOUT_MODES[mode][locale]}) — {held} · {origin}"
 
     # --- prompt and policy: everywhere, or "here"
@@ -198,25 +206,25 @@ class SettingVerbs:
             await self._show_persona(request, place)
             return
         if len(persona) > MAX_PERSONA_CHARS:
-            await request.tell(TOO_LONG, chars=len(persona), max_chars=MAX_PERSONA_CHARS)
+            await request.tell(PROMPT.too_long, chars=len(persona), max_chars=MAX_PERSONA_CHARS)
             return
         if word == DEFAULT or (word == OFF and not place):
             persona = ""
         await self._decide(request, DecisionKind.PROMPT, place, OFF if word == OFF and place else persona)
         if persona and word != OFF and self._models.is_limited("chat"):
-            await request.tell(NO_MODEL)
+            await request.tell(PROMPT.no_model)
 
     async def _show_persona(self, request: Request, place: str) -> None:
         locale, where = request.locale, _where(place, request.locale)
         own = await self._decisions.value(DecisionKind.PROMPT, place)
         persona = own or await self._decisions.value(DecisionKind.PROMPT)
-        how = HOW_PROMPT[locale].format(here=_word(place), max_chars=MAX_PERSONA_CHARS)
+        how = PROMPT.how[locale].format(here=_word(place), max_chars=MAX_PERSONA_CHARS)
         if not persona or persona == OFF:
-            lines = [NONE[locale].format(where=where)]
+            lines = [PROMPT.none[locale].format(where=where)]
         else:
-            lines = [HOLDS[locale].format(where=where), *(f"> {line}" for line in persona.splitlines())]
-            lines += [] if own else [INHERITED[locale]]
-            lines += [NO_MODEL[locale]] if self._models.is_limited("chat") else []
+            lines = [PROMPT.holds[locale].format(where=where), *(f"> {line}" for line in persona.splitlines())]
+            lines += [] if own else [PROMPT.inherited[locale]]
+            lines += [PROMPT.no_model[locale]] if self._models.is_limited("chat") else []
         await request.answer.tell("\n".join([*lines, "", how]))
 
     async def policy(self, request: Request, argument: str) -> None:
@@ -226,14 +234,14 @@ class SettingVerbs:
         if name in {*POLICIES, DEFAULT}:
             await self._decide(request, DecisionKind.POLICY, place, "" if name == DEFAULT else name)
             if name == SUMMARY and not conversations.summarises:
-                await request.tell(NOTHING_SUMMARISES)
+                await request.tell(POLICY.nothing_summarises)
             return
         if name:
-            raise WrongUse(NO_POLICY[request.locale].format(name=one_line(name, MAX_ID_CHARS)))
+            raise WrongUse(POLICY.no_policy[request.locale].format(name=one_line(name, MAX_ID_CHARS)))
         value = self._decisions.value
         held = await value(DecisionKind.POLICY, place) or await value(DecisionKind.POLICY)
         await request.tell(
-            POLICY_HOLDS,
+            POLICY.policy_holds,
             where=_where(place, request.locale),
             name=held or conversations.usual_policy(),
             here=_word(place),
@@ -258,7 +266,7 @@ class SettingVerbs:
             case ["context", number] if number.isdecimal() and int(number) <= MAX_MESSAGES:
                 await self._decide(request, DecisionKind.CONTEXT, name, str(int(number)))
             case ["context", *_]:
-                raise WrongUse(HOW_MANY[request.locale].format(most=MAX_MESSAGES))
+                raise WrongUse(POINTING.how_many[request.locale].format(most=MAX_MESSAGES))
             case ["talk", word] if word in {TOGETHER, ALONE}:
                 await self._decide(request, DecisionKind.TALK, name, word)
             case ["talk", *_]:
@@ -281,7 +289,7 @@ class SettingVerbs:
             return here, words[1:] if first.casefold() == HERE else words
         platform, colon, chat = first.partition(":")
         if not colon or not chat or len(first) > MAX_ID_CHARS:
-            raise WrongUse(WHICH_ROOM[request.locale])
+            raise WrongUse(POINTING.which_room[request.locale])
         if platform not in seen:
             name, known = verbatim(one_line(platform, MAX_ID_CHARS)), ", ".join(sorted(seen))
             raise WrongUse(NO_PLATFORM[request.locale].format(name=name, platforms=known))
@@ -292,8 +300,11 @@ class SettingVerbs:
         most = await self._decisions.room_messages(chat)
         is_open = await self._shared.access.welcomes(room_name(chat))
         together = await self._decisions.talks_together(chat)
-        lines = [(ALL_THERE if is_open else KNOWN_THERE)[locale], (TALK_TOGETHER if together else TALK_ALONE)[locale]]
-        lines.append(CONTEXT_ON[locale].format(most=most) if most else CONTEXT_OFF[locale])
+        lines = [
+            (ALL_THERE if is_open else KNOWN_THERE)[locale],
+            (POINTING.talk_together if together else POINTING.talk_alone)[locale],
+        ]
+        lines.append(POINTING.context_on[locale].format(most=most) if most else POINTING.context_off[locale])
         if most and (why := await self._why_unread(chat)) is not None:
             lines.append(why[locale])
         for switch in self._shared.added.switches:
@@ -322,7 +333,7 @@ class SettingVerbs:
 async def tell_of_talk(shared: Shared, request: Request, decision: Decision) -> None:
     """Tell the room whether its people continue one conversation from now on."""
     together = await shared.stores.decisions.talks_together(place_of(request, decision.name))
-    said = (NOW_TOGETHER if together else NOW_ALONE)[request.locale]
+    said = (POINTING.now_together if together else POINTING.now_alone)[request.locale]
     await tell_room(request, shared.notifier, decision.name, said)
 
 
@@ -339,57 +350,17 @@ def _word(place: str) -> str:
 
 
 def _where(place: str, locale: Locale) -> str:
-    return (THIS_PLACE if place else WHOLE_BOT)[locale]
+    return (SCOPE.this_place if place else SCOPE.whole_bot)[locale]
 
 
 NOT_SO = text("admin.verbs.not_so")
-THIS_PLACE = text("scope.this_place")
-WHOLE_BOT = text("scope.whole_bot")
 AS_SET = text("menus.settings")
 
-ACTIONS = text("admin.survey.actions")
-ACTION_ON = text("admin.survey.action_on")
-ACTION_OFF = text("admin.survey.action_off")
-NO_ACTION = text("admin.no_action")
-ALWAYS_ON = text("admin.always_on")
 
-MODELS = text("admin.model.title")
 ABOUT_MODES = texts("admin.model.about", MODES)
-SET = text("admin.model.set")
-DECIDED = text("admin.model.decided")
-LOST = text("admin.model.lost")
-COLD = text("admin.model.cold")
-NOT_HOT = text("admin.model.not_hot")
-HOW_MODEL = text("admin.model.how")
-BACK = text("admin.model.back")
-ALL_BACK = text("admin.model.all_back")
-WHICH = text("admin.model.which")
-NO_MODE = text("admin.model.no_mode")
-MEANT = text("admin.model.meant")
-PROVING = text("admin.model.proving")
 DOUBTS = texts("admin.model.doubts", Doubt)
-UNCHANGED = text("admin.model.unchanged")
-UNPRICED = text("admin.model.unpriced")
-SPLIT = text("admin.model.split")
 
-HOLDS = text("admin.prompt.holds")
-INHERITED = text("admin.prompt.inherited")
-NONE = text("admin.prompt.none")
-HOW_PROMPT = text("admin.prompt.how")
-TOO_LONG = text("admin.prompt.too_long")
-NO_MODEL = text("admin.prompt.no_model")
-NO_POLICY = text("admin.policy.no_policy")
-POLICY_HOLDS = text("admin.policy.policy_holds")
-NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
 
-WHICH_ROOM = text("pointing.which_room")
-HOW_MANY = text("pointing.how_many")
 HOW_TALK = text("pointing.how_talk")
-TALK_TOGETHER = text("pointing.talk_together")
-TALK_ALONE = text("pointing.talk_alone")
-NOW_TOGETHER = text("pointing.now_together")
-NOW_ALONE = text("pointing.now_alone")
-CONTEXT_ON = text("pointing.context_on")
-CONTEXT_OFF = text("pointing.context_off")
 TO_THE_ROOM = text("pointing.to_the_room")
 NO_PLATFORM = text("admin.names.no_platform")

@@ -14,9 +14,16 @@ from core.features.admin.machine import line as platform_line
 from core.features.admin.storage import DecisionKind
 from core.features.feature import Shared
 from core.outgoing import Button
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, forms, text
 from core.types import Locale
 from core.workers.port import Colleague
+
+FIGURES = Sentences("admin.figures")
+LOGS = Sentences("admin.logs")
+PLATFORMS = Sentences("admin.platforms")
+SURVEY = Sentences("admin.survey")
+WORKERS = Sentences("admin.workers")
+WORKERS_PLURALS = Plurals("admin.workers")
 
 _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
@@ -38,7 +45,7 @@ class Status:
         locale, models, memories = request.locale, self._shared.models, self._shared.memories
         if argument.casefold() == RETRY:
             self._machine.platforms.retry()
-            await request.tell(TRYING)
+            await request.tell(PLATFORMS.trying)
             return
         owners = await memories.owners()
         counts = [await memories.of(owner).count() for owner in owners]
@@ -46,8 +53,10 @@ class Status:
         names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
         now, states = self._clock.now(), self._machine.platforms
         lines = [platform_line(state, now, locale) for state in states.all.values()]
-        told = STATUS[locale].format(
-            state=(STATE_PAUSED if await self._shared.stores.decisions.is_paused() else STATE_ANSWERING)[locale],
+        told = SURVEY.status[locale].format(
+            state=(SURVEY.state_paused if await self._shared.stores.decisions.is_paused() else SURVEY.state_answering)[
+                locale
+            ],
             access=self._shared.decider.value_text(DecisionKind.ACCESS, await self._shared.access.mode(), locale),
             uptime=span(self._clock.monotonic() - self._machine.started_s),
             platforms="\n".join(lines) or ", ".join(sorted(self._shared.notifier.seen)),
@@ -56,9 +65,9 @@ class Status:
             memories=sum(counts),
             people=len(owners),
         )
-        choices = [Button(TRY_NOW[locale], f"/admin status {RETRY}")] if states.any_ended else []
+        choices = [Button(PLATFORMS.try_now[locale], f"/admin status {RETRY}")] if states.any_ended else []
         alarms = [
-            ALARM[locale].format(span=span((now - alarm.since).total_seconds()), text=alarm.said()[locale])
+            FIGURES.alarm[locale].format(span=span((now - alarm.since).total_seconds()), text=alarm.said()[locale])
             for key, alarm in self._shared.alerts.open_now().items()
             if not key.startswith("platform:")  # a line above says it
         ]
@@ -70,11 +79,11 @@ class Status:
         survey, now = self._machine.survey, self._clock.now()
         if not (workers := await survey.workers()):
             return ()
-        lines = [WORKERS[locale].format(count=len(workers)), *(_worker(each, now, locale) for each in workers)]
+        lines = [WORKERS.title[locale].format(count=len(workers)), *(_worker(each, now, locale) for each in workers)]
         owed = list((await survey.owed()).values())
         if (count := sum(each.messages for each in owed) - 1) > 0:
             oldest = span((now - min(each.oldest for each in owed)).total_seconds())
-            lines.append(counted(OWED, locale, count, span=oldest))
+            lines.append(counted(WORKERS_PLURALS.owed, locale, count, span=oldest))
         return lines
 
     async def _figures(self, request: Request) -> Sequence[str]:
@@ -82,11 +91,11 @@ class Status:
         engine, size_bytes = await machine.survey.storage()
         elsewhere = sum(conversation != request.incoming.conversation for conversation in request.running)
         return (
-            QUEUE[locale].format(running=elsewhere, waiting=max(request.others - elsewhere, 0)),
+            FIGURES.queue[locale].format(running=elsewhere, waiting=max(request.others - elsewhere, 0)),
             counted(ERRORS, locale, machine.troubles.errors_since(self._clock.now() - _A_DAY)),
             *[await line(locale) for line in self._shared.added.status],
-            DATA[locale].format(engine=engine, mebibytes=f"{size_bytes / _MEBIBYTE:.1f}"),
-            VERSION[locale].format(version=machine.version),
+            FIGURES.data[locale].format(engine=engine, mebibytes=f"{size_bytes / _MEBIBYTE:.1f}"),
+            FIGURES.version[locale].format(version=machine.version),
         )
 
     async def logs(self, request: Request, argument: str) -> None:
@@ -97,7 +106,9 @@ class Status:
         is_number = argument.isdecimal() and len(argument) <= len(str(MOST_LOGS))
         limit = min(max(int(argument), 1), MOST_LOGS) if is_number else _USUAL
         lines = [_line(trouble, request.locale) for trouble in self._machine.troubles.newest(limit)]
-        await request.answer.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
+        await request.answer.tell(
+            "\n".join([LOGS.title[request.locale], *lines]) if lines else LOGS.none[request.locale]
+        )
 
 
 def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
@@ -108,9 +119,9 @@ def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
         for match in filter(None, map(form.match, worker.duties))
     ]
     if worker.chats:
-        does.append(counted(CHATS, locale, worker.chats))
+        does.append(counted(WORKERS_PLURALS.chats, locale, worker.chats))
     since = span((now - worker.since).total_seconds())
-    line = WORKER[locale].format(process=worker.process.replace("`", "'"), span=since, version=worker.version)
+    line = WORKERS.line[locale].format(process=worker.process.replace("`", "'"), span=since, version=worker.version)
     return " · ".join([line, *does])
 
 
@@ -127,21 +138,6 @@ _DUTIES: Final = (
 )
 """What one worker does at a time, by the names of its claims."""
 
-TRY_NOW = text("admin.platforms.try_now")
-TRYING = text("admin.platforms.trying")
-STATUS = text("admin.survey.status")
-STATE_PAUSED = text("admin.survey.state_paused")
-STATE_ANSWERING = text("admin.survey.state_answering")
-QUEUE = text("admin.figures.queue")
-ALARM = text("admin.figures.alarm")
-WORKERS = text("admin.workers.title")
-WORKER = text("admin.workers.line")
-CHATS = forms("admin.workers.chats")
-OWED = forms("admin.workers.owed")
 ERRORS = forms("admin.figures.errors")
-DATA = text("admin.figures.data")
-VERSION = text("admin.figures.version")
 
-TITLE = text("admin.logs.title")
-NONE = text("admin.logs.none")
 TIMES = forms("admin.logs.times")

@@ -25,8 +25,10 @@ from core.features.admin.status import MOST_LOGS, RETRY, Status
 from core.features.admin.storage import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
 from core.features.feature import Contribution, Shared
 from core.history.window import LAST_MESSAGES, LAST_TOKENS, SUMMARY
-from core.text.catalogue import text, texts
+from core.text.catalogue import Sentences, text, texts
 from core.types import Role
+
+SURVEY = Sentences("admin.survey")
 
 
 def build(shared: Shared, registry: Registry) -> Contribution:
@@ -53,7 +55,9 @@ def build(shared: Shared, registry: Registry) -> Contribution:
     async def changes(request: Request, _: str) -> None:
         """Show the newest decisions: when, by whom, what."""
         lines = await decider.changes(request.locale)
-        await request.answer.tell("\n".join([CHANGES[request.locale], *lines]) if lines else NO_CHANGES[request.locale])
+        await request.answer.tell(
+            "\n".join([SURVEY.changes[request.locale], *lines]) if lines else SURVEY.no_changes[request.locale]
+        )
 
     async def undo(request: Request, _: str) -> None:
         """Take back the newest decision that was not taken back."""
@@ -210,5 +214,3 @@ _PROMPT_FIELDS: Final = (
     ),
 )
 _POLICIES: Final = texts("menus.policies", (SUMMARY, LAST_MESSAGES, LAST_TOKENS)) | {DEFAULT: text("menus.settings")}
-CHANGES = text("admin.survey.changes")
-NO_CHANGES = text("admin.survey.no_changes")

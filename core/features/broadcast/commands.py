@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from core.answering.language_choice import PreferencesOf
+from core.answering.asker import PreferencesOf
 from core.commands.command import ON_SETTINGS, Command, Request
 from core.commands.menu import choice_field, text_field
 from core.delivery.notifier import Notifier
@@ -31,10 +31,15 @@ from core.features.preferences.storage import PreferenceStore
 from core.memory.memories import Memories
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
-from core.tasks import first_of
-from core.text.catalogue import counted, forms, in_words, text, texts
+from core.tasks import background, first_of
+from core.text.catalogue import Plurals, Sentences, counted, in_words, text, texts
 from core.types import Locale, Role, UserKey
 from core.workers.port import Worker
+
+ADMIN = Sentences("broadcast.admin")
+ADMIN_PLURALS = Plurals("broadcast.admin")
+NEWS = Sentences("broadcast.news")
+REPORT_PLURALS = Plurals("broadcast.report")
 
 AGAIN: Final = "↻"
 """Marks a text that the person may have already: the bot was stopped while it was being sent."""
@@ -105,16 +110,11 @@ class Broadcaster:
     @asynccontextmanager
     async def until(self, stop: asyncio.Event) -> AsyncIterator[None]:
         """Work while the context is entered; once `stop` is set, write to nobody else."""
-        work = asyncio.create_task(self._serve())
-        halt = asyncio.create_task(self._halt_at(stop))
-        work.add_done_callback(_log_failure)
-        try:
-            yield
-        finally:
-            self._halted = True
-            for task in (work, halt):
-                task.cancel()
-            await asyncio.wait({work, halt})
+        async with background(self._serve()), background(self._halt_at(stop)):
+            try:
+                yield
+            finally:
+                self._halted = True
 
     async def _halt_at(self, stop: asyncio.Event) -> None:
         await stop.wait()
@@ -122,11 +122,14 @@ class Broadcaster:
 
     async def _serve(self) -> None:
         """Work while that is this worker's duty. Who is being told when it is lost is told again, marked."""
-        while True:
-            async with self._worker.hold("broadcasts") as duty:
-                self.wake()
-                with duty.under(), suppress(ClaimLost):
-                    await first_of(self._work(), self._look(), duty.lost.wait())
+        try:
+            while True:
+                async with self._worker.hold("broadcasts") as duty:
+                    self.wake()
+                    with duty.under(), suppress(ClaimLost):
+                        await first_of(self._work(), self._look(), duty.lost.wait())
+        except Exception:  # noqa: BLE001  (the bot goes on)
+            _log.exception("broadcast broke")
 
     async def _look(self) -> None:
         """Look again and again for a broadcast that another worker began."""
@@ -173,19 +176,10 @@ class Broadcaster:
             return
         _log.info("broadcast done", extra={"told": tally.told, "unreachable": tally.unreachable})
         if running.by is not None:
-            lines = [counted(DONE, running.locale, tally.told)]
+            lines = [counted(REPORT_PLURALS.done, running.locale, tally.told)]
             if tally.unreachable:
-                lines.append(counted(UNREACHABLE, running.locale, tally.unreachable))
+                lines.append(counted(REPORT_PLURALS.unreachable, running.locale, tally.unreachable))
             await self._notifier.tell(running.by, OutgoingMessage("\n".join(lines)))
-
-
-def _log_failure(work: asyncio.Task[None]) -> None:
-    if not work.cancelled() and (error := work.exception()) is not None:
-        _log.error("broadcast broke", exc_info=error)
-
-
-DONE = forms("broadcast.report.done")
-UNREACHABLE = forms("broadcast.report.unreachable")
 
 
 BROADCAST: Final = "broadcast"
@@ -213,7 +207,7 @@ def build(shared: Shared) -> Contribution:
     )
     fields = (
         text_field("text", text("menus.fields.broadcast")),
-        choice_field("what", text("menus.fields.broadcast_under_way"), {STATUS: HOW_FAR, CANCEL: STOP_IT}),
+        choice_field("what", text("menus.fields.broadcast_under_way"), {STATUS: ADMIN.how_far, CANCEL: ADMIN.stop_it}),
     )
     run = BroadcastVerb(shared, broadcaster, audience).run
     return Contribution(
@@ -223,7 +217,7 @@ def build(shared: Shared) -> Contribution:
                 text("commands.news"),
                 partial(news, stores.preferences),
                 usage=" off | on",
-                fields=(choice_field("what", text("menus.fields.news"), {"off": TURN_OFF, "on": TURN_ON}),),
+                fields=(choice_field("what", text("menus.fields.news"), {"off": NEWS.turn_off, "on": NEWS.turn_on}),),
                 topics=(ON_SETTINGS,),
             ),
         ),
@@ -270,42 +264,44 @@ class BroadcastVerb:
         """Show a text as everybody would see it, and ask whether to send it."""
         locale = request.locale
         if len(words) > MAX_TEXT_CHARS:
-            await request.tell(TOO_LONG, chars=len(words), max_chars=MAX_TEXT_CHARS)
+            await request.tell(ADMIN.too_long, chars=len(words), max_chars=MAX_TEXT_CHARS)
             return
         people = await self._audience.reachable()
         if not people:
-            await request.tell(NOBODY)
+            await request.tell(ADMIN.nobody)
             return
         drafted = await self._store.draft(request.incoming.user, locale, words, self._shared.clock.now())
         await request.answer.tell(words)
         choices = (
-            Button(SEND_IT[locale], f"/admin broadcast {SEND} {drafted.id}", in_place=True),
-            Button(DISCARD_IT[locale], f"/admin broadcast {DISCARD} {drafted.id}", in_place=True),
+            Button(ADMIN.send_it[locale], f"/admin broadcast {SEND} {drafted.id}", in_place=True),
+            Button(ADMIN.discard_it[locale], f"/admin broadcast {DISCARD} {drafted.id}", in_place=True),
         )
-        await request.answer.tell(counted(PREVIEW, locale, len(people), number=drafted.id), choices=choices)
+        await request.answer.tell(
+            counted(ADMIN_PLURALS.preview, locale, len(people), number=drafted.id), choices=choices
+        )
 
     async def _send(self, request: Request, number: int) -> None:
         locale, people = request.locale, await self._audience.reachable()
         if not people:
-            await request.tell(NOBODY)
+            await request.tell(ADMIN.nobody)
         elif not await self._store.begin(number, people):
-            await request.tell(NOT_BEGUN)
+            await request.tell(ADMIN.not_begun)
         else:
             await self._shared.decider.record(BROADCAST, request.incoming.user)
             self._broadcaster.wake()
             lasts = timedelta(minutes=len(people) * self._broadcaster.interval_s // 60)
-            told = counted(BEGUN, locale, len(people))
+            told = counted(ADMIN_PLURALS.begun, locale, len(people))
             if lasts:
-                told += " " + LASTS[locale].format(length=in_words(lasts, locale))
+                told += " " + ADMIN.lasts[locale].format(length=in_words(lasts, locale))
             await request.answer.tell(told, choices=_while_it_runs(locale))
 
     async def _discard(self, request: Request, number: int) -> None:
-        await request.tell(DISCARDED if await self._store.discard(number) else NOT_BEGUN)
+        await request.tell(ADMIN.discarded if await self._store.discard(number) else ADMIN.not_begun)
 
     async def _cancel(self, request: Request) -> None:
         found = await self._store.newest()
         if found is None or not await self._store.end(found.id, BroadcastState.CANCELLED):
-            await request.tell(NONE_RUNS)
+            await request.tell(ADMIN.none_runs)
         else:
             cancelled = replace(found, state=BroadcastState.CANCELLED)
             await request.answer.tell(await self._state(cancelled, request.locale))
@@ -313,11 +309,11 @@ class BroadcastVerb:
     async def _status(self, request: Request) -> None:
         found = await self._store.newest()
         if found is None:
-            await request.tell(HOW)
+            await request.tell(ADMIN.how)
             return
         choices = _while_it_runs(request.locale) if found.state is BroadcastState.RUNNING else ()
         told = await self._state(found, request.locale)
-        await request.answer.tell(f"{told}\n\n{HOW[request.locale]}", choices=choices)
+        await request.answer.tell(f"{told}\n\n{ADMIN.how[request.locale]}", choices=choices)
 
     async def _state(self, found: Broadcast, locale: Locale) -> str:
         """Return how far it has come."""
@@ -325,10 +321,12 @@ class BroadcastVerb:
         by = "—" if found.by is None else await self._shared.names.of_person(found.by)
         lines = [
             STATES[found.state][locale].format(at=minute(found.at, locale), by=by),
-            counted(TOLD, locale, tally.told),
+            counted(ADMIN_PLURALS.told, locale, tally.told),
         ]
         lines += [
-            counted(text, locale, count) for text, count in ((LEFT, tally.waiting), (LOST, tally.unreachable)) if count
+            counted(text, locale, count)
+            for text, count in ((ADMIN_PLURALS.left, tally.waiting), (ADMIN_PLURALS.lost, tally.unreachable))
+            if count
         ]
         return "\n".join(lines)
 
@@ -342,36 +340,15 @@ async def news(store: PreferenceStore, request: Request, argument: str) -> None:
         preferences = replace(preferences, news=wants)
         await store.put(user, preferences)
     on = preferences.news
-    other = Button((TURN_OFF if on else TURN_ON)[locale], f"/news {'off' if on else 'on'}", in_place=True)
-    await request.answer.tell((WANTED if on else UNWANTED)[locale], choices=(other,))
+    other = Button((NEWS.turn_off if on else NEWS.turn_on)[locale], f"/news {'off' if on else 'on'}", in_place=True)
+    await request.answer.tell((NEWS.wanted if on else NEWS.unwanted)[locale], choices=(other,))
 
 
 def _while_it_runs(locale: Locale) -> tuple[Button, ...]:
     return (
-        Button(HOW_FAR[locale], f"/admin broadcast {STATUS}", in_place=True),
-        Button(STOP_IT[locale], f"/admin broadcast {CANCEL}", in_place=True),
+        Button(ADMIN.how_far[locale], f"/admin broadcast {STATUS}", in_place=True),
+        Button(ADMIN.stop_it[locale], f"/admin broadcast {CANCEL}", in_place=True),
     )
 
 
-HOW = text("broadcast.admin.how")
-TOO_LONG = text("broadcast.admin.too_long")
-NOBODY = text("broadcast.admin.nobody")
-PREVIEW = forms("broadcast.admin.preview")
-SEND_IT = text("broadcast.admin.send_it")
-DISCARD_IT = text("broadcast.admin.discard_it")
-NOT_BEGUN = text("broadcast.admin.not_begun")
-DISCARDED = text("broadcast.admin.discarded")
-BEGUN = forms("broadcast.admin.begun")
-LASTS = text("broadcast.admin.lasts")
-HOW_FAR = text("broadcast.admin.how_far")
-STOP_IT = text("broadcast.admin.stop_it")
-NONE_RUNS = text("broadcast.admin.none_runs")
 STATES = texts("broadcast.admin.states", BroadcastState)
-TOLD = forms("broadcast.admin.told")
-LEFT = forms("broadcast.admin.left")
-LOST = forms("broadcast.admin.lost")
-
-WANTED = text("broadcast.news.wanted")
-UNWANTED = text("broadcast.news.unwanted")
-TURN_OFF = text("broadcast.news.turn_off")
-TURN_ON = text("broadcast.news.turn_on")

@@ -18,10 +18,13 @@ from core.features.ledger.calls import Sum, day_of, days_back
 from core.features.ledger.chart import Chart, Draw, Panel
 from core.features.ledger.wording import TOKENS, cost_text, day_text, number, unpriced_note
 from core.outgoing import File
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale
+
+ADMIN = Sentences("usage.admin")
+ADMIN_PLURALS = Plurals("usage.admin")
 
 USUAL_DAYS: Final = 30
 MAX_DAYS: Final = 366
@@ -65,11 +68,11 @@ class UsageVerb:
         """Show what was spent in the last days, 30 if no number is given, and draw it where pictures can be seen."""
         days = argument or str(USUAL_DAYS)
         if not (days.isascii() and days.isdigit() and 1 <= int(days) <= MAX_DAYS):
-            await request.tell(HOW_MANY_DAYS, max=MAX_DAYS)
+            await request.tell(ADMIN.how_many_days, max=MAX_DAYS)
             return
         spent = await self._spent(int(days))
         if spent.total is None:
-            await request.answer.tell(counted(NOTHING, request.locale, int(days)))
+            await request.answer.tell(counted(ADMIN_PLURALS.nothing, request.locale, int(days)))
             return
         await request.answer.tell("\n".join(await self._lines(request.locale, spent, spent.total)))
         if self._draw is not None and request.answer.view.chat.limits.shows_pictures:
@@ -92,19 +95,19 @@ class UsageVerb:
         names = {str(person.user): person.name for person in await self._access.people.all()}
         users = [entry for entry in _largest(spent.by_user) if entry.keys[0]][:_USERS_SHOWN]
         return [
-            counted(TITLE, locale, len(spent.days), zone=self._zone.key),
+            counted(ADMIN_PLURALS.title, locale, len(spent.days), zone=self._zone.key),
             _sum_text(total, locale) + "".join(f" · {text}" for text in _failed(total, locale)),
             "",
-            BY_DAY[locale],
+            ADMIN.by_day[locale],
             *(f"- {_day(entry.keys[0], locale)}: {_sum_text(entry, locale)}" for entry in spent.by_day[-_DAYS_SHOWN:]),
             "",
-            BY_MODEL[locale],
+            ADMIN.by_model[locale],
             *(f"- {verbatim(entry.keys[0])}: {_sum_text(entry, locale)}" for entry in _largest(spent.by_model)),
             "",
-            *([BY_USER[locale]] if users else []),
+            *([ADMIN.by_user[locale]] if users else []),
             *(f"- {_user(entry.keys[0], names)}: {_sum_text(entry, locale)}" for entry in users),
             *unpriced_note(total.unpriced, locale),
-            ESTIMATES[locale],
+            ADMIN.estimates[locale],
         ]
 
     async def _hand_over_chart(self, request: Request, spent: Spent, draw: Draw) -> None:
@@ -114,7 +117,7 @@ class UsageVerb:
             await draw(chart(spent, request.locale), path)
             try:
                 await request.answer.hand_over(
-                    [File(path, name, "image/png", AttachmentKind.PHOTO)], CAPTION[request.locale]
+                    [File(path, name, "image/png", AttachmentKind.PHOTO)], ADMIN.caption[request.locale]
                 )
             except ChannelGone:
                 raise
@@ -160,7 +163,7 @@ def _tokens(entry: Sum) -> int:
 def _sum_text(entry: Sum, locale: Locale) -> str:
     tokens = _tokens(entry)
     parts = [
-        counted(CALLS, locale, entry.calls, number=number(entry.calls, locale)),
+        counted(ADMIN_PLURALS.calls, locale, entry.calls, number=number(entry.calls, locale)),
         counted(TOKENS, locale, tokens, number=number(tokens, locale)),
         cost_text(entry.cost_usd, entry.unpriced, locale),
     ]
@@ -168,7 +171,11 @@ def _sum_text(entry: Sum, locale: Locale) -> str:
 
 
 def _failed(total: Sum, locale: Locale) -> list[str]:
-    return [counted(FAILED, locale, total.failed, number=number(total.failed, locale))] if total.failed else []
+    return (
+        [counted(ADMIN_PLURALS.failed, locale, total.failed, number=number(total.failed, locale))]
+        if total.failed
+        else []
+    )
 
 
 def _day(name: str, locale: Locale) -> str:
@@ -180,17 +187,7 @@ def _user(key: str, names: Mapping[str, str]) -> str:
     return f"`{key}`" + (f" {verbatim(name)}" if name else "")
 
 
-HOW_MANY_DAYS = text("usage.admin.how_many_days")
-NOTHING = forms("usage.admin.nothing")
-TITLE = forms("usage.admin.title")
 CHART = forms("usage.admin.chart")
-CALLS = forms("usage.admin.calls")
-FAILED = forms("usage.admin.failed")
-BY_DAY = text("usage.admin.by_day")
-BY_MODEL = text("usage.admin.by_model")
-BY_USER = text("usage.admin.by_user")
 OTHERS = text("usage.admin.others")
 TOKENS_A_DAY = text("usage.admin.tokens_a_day")
 COST_A_DAY = text("usage.admin.cost_a_day")
-CAPTION = text("usage.admin.caption")
-ESTIMATES = text("usage.admin.estimates")

@@ -20,9 +20,12 @@ from core.features.links.storage import LinkCode
 from core.history.withholding import withhold
 from core.outgoing import Button, OutgoingMessage
 from core.stores import Share
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.text.unicode import one_line
 from core.types import Locale, UserKey
+
+LINKS = Sentences("links")
+LINKS_PLURALS = Plurals("links")
 
 VALID_FOR: Final = timedelta(minutes=10)
 YES: Final = "yes"
@@ -71,8 +74,8 @@ class LinkCommands:
             await self._tell_joined(request, accounts, _digest(code))
         elif len(accounts) > 1:
             await request.answer.tell(
-                LINKED[request.locale].format(accounts=await self._listed(accounts)),
-                choices=[Button(PART[request.locale], "/unlink")],
+                LINKS.linked[request.locale].format(accounts=await self._listed(accounts)),
+                choices=[Button(LINKS.part[request.locale], "/unlink")],
             )
         elif not code:
             await self._give_code(request)
@@ -84,16 +87,17 @@ class LinkCommands:
         user = request.incoming.user
         accounts = await self._memories.accounts(user)
         if len(accounts) == 1:
-            await request.tell(NOT_LINKED)
+            await request.tell(LINKS.not_linked)
             return
         if argument.strip().casefold() != YES:
             keeps = await self._keeps(request.locale, await self._memories.shares(user))
             await request.answer.tell(
-                UNLINK[request.locale].format(keeps=keeps), choices=[Button(PART[request.locale], f"/unlink {YES}")]
+                LINKS.unlink[request.locale].format(keeps=keeps),
+                choices=[Button(LINKS.part[request.locale], f"/unlink {YES}")],
             )
             return
         await request.stop_answers(accounts)  # they would go on with the joint memory
-        told = PARTED[request.locale].format(keeps=await self._keeps(request.locale, await self._part(accounts)))
+        told = LINKS.parted[request.locale].format(keeps=await self._keeps(request.locale, await self._part(accounts)))
         await request.answer.tell(told)
         for other in accounts:
             if other != user:
@@ -122,16 +126,16 @@ class LinkCommands:
         name = one_line(incoming.user_name, _MAX_NAME_CHARS)
         await self._codes.put(LinkCode(_digest(code), incoming.user, name, now))
         minutes = int(VALID_FOR.total_seconds() // 60)
-        await request.tell(CODE, code=f"{code[:4]}-{code[4:]}", minutes=minutes)
+        await request.tell(LINKS.code, code=f"{code[:4]}-{code[4:]}", minutes=minutes)
 
     async def _enter(self, request: Request, code: str, *, sure: bool) -> None:
         found = await self._codes.find(_digest(code))
         if found is None or self._clock.now() - found.at > VALID_FOR:
             await request.tell(NO_CODE)
         elif found.user == request.incoming.user:
-            await request.tell(SAME_ACCOUNT)
+            await request.tell(LINKS.same_account)
         elif len(await self._memories.accounts(found.user)) > 1:
-            await request.tell(OTHER_LINKED)
+            await request.tell(LINKS.other_linked)
         elif not sure or not _was_told(request, found):
             await self._ask(request, found, code)
         else:
@@ -140,11 +144,13 @@ class LinkCommands:
     async def _ask(self, request: Request, found: LinkCode, code: str) -> None:
         """Say whose code it is and what entering it gives away, and record that this was said."""
         user, account = request.incoming.user, await self._names.of_account(found.user, found.name)
-        yours = counted(YOURS, request.locale, await self._memories.of(user).count())
-        other = counted(OTHERS, request.locale, await self._memories.of(found.user).count(), account=account)
+        yours = counted(LINKS_PLURALS.yours, request.locale, await self._memories.of(user).count())
+        other = counted(
+            LINKS_PLURALS.others, request.locale, await self._memories.of(found.user).count(), account=account
+        )
         await request.answer.tell(
-            ASK[request.locale].format(yours=yours, other=other, account=account),
-            choices=[Button(JOIN[request.locale], f"/link {_plain(code)} {YES}")],
+            LINKS.ask[request.locale].format(yours=yours, other=other, account=account),
+            choices=[Button(LINKS.join[request.locale], f"/link {_plain(code)} {YES}")],
         )
         await request.answer.view.flush()
         if found.asked != user:  # else the later time would make a yes that was pressed at once count as too early
@@ -159,15 +165,17 @@ class LinkCommands:
             )  # first: nobody else can use a code of who is linked
         except ValueError:
             accounts = await self._memories.accounts(user)
-            await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=await self._listed(accounts))
+            await request.tell(
+                LINKS.linked if len(accounts) > 1 else LINKS.other_linked, accounts=await self._listed(accounts)
+            )
             return
         await self._tell_joined(request, [found.user, user], found.digest)
 
     async def _tell_joined(self, request: Request, accounts: Sequence[UserKey], digest: str) -> None:
         """Say in both accounts that they are one now; then the code is used up."""
-        told = DONE[request.locale].format(accounts=await self._listed(accounts))
+        told = LINKS.done[request.locale].format(accounts=await self._listed(accounts))
         await request.answer.tell(told)
-        part = Button(PART[request.locale], "/unlink")
+        part = Button(LINKS.part[request.locale], "/unlink")
         if await self._codes.find(digest) is not None:  # else the other was told before a restart
             try:
                 for other in accounts:
@@ -180,7 +188,7 @@ class LinkCommands:
         """Say how many memories each account has, a line each."""
         return "\n".join(
             [
-                counted(KEEPS, locale, share.count, account=await self._names.of_account(account))
+                counted(LINKS_PLURALS.keeps, locale, share.count, account=await self._names.of_account(account))
                 for account, share in shares.items()
             ]
         )
@@ -206,18 +214,4 @@ def _digest(code: str) -> str:
     return hashlib.sha256(_plain(code).encode()).hexdigest()
 
 
-CODE = text("links.code")
-ASK = text("links.ask")
-YOURS = forms("links.yours")
-OTHERS = forms("links.others")
-JOIN = text("links.join")
-PART = text("links.part")
-DONE = text("links.done")
-LINKED = text("links.linked")
-UNLINK = text("links.unlink")
-KEEPS = forms("links.keeps")
-PARTED = text("links.parted")
-NOT_LINKED = text("links.not_linked")
 NO_CODE = text("links.no_code")
-SAME_ACCOUNT = text("links.same_account")
-OTHER_LINKED = text("links.other_linked")

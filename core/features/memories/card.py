@@ -18,7 +18,7 @@ from core.enclosures import pointed_words
 from core.memory.memories import Memories
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion, memory_line
 from core.stores import KeptStore, SaidMessage
-from core.text.catalogue import counted, forms, text, texts
+from core.text.catalogue import Plurals, Sentences, counted, text, texts
 from core.text.days import dated, noted, short_day, short_minute
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
@@ -33,6 +33,12 @@ from core.types import (
     UserKey,
     room_name,
 )
+
+CARD = Sentences("memories.card")
+CARD_PLURALS = Plurals("memories.card")
+LIST = Sentences("memories.list")
+NAMED = Sentences("memories.named")
+SOURCE = Sentences("memories.source")
 
 MAX_PHRASE_CHARS: Final = 60
 _MAX_LABEL_CHARS: Final = 40
@@ -57,7 +63,9 @@ async def show_card(
 
 async def tell_unknown(request: Request) -> None:
     """Say that there is no such memory."""
-    await request.answer.tell(NO_SUCH_MEMORY[request.locale], choices=[back(request.locale, "", TO_THE_LIST)])
+    await request.answer.tell(
+        NAMED.no_such_memory[request.locale], choices=[back(request.locale, "", NAMED.to_the_list)]
+    )
 
 
 def entry(item: MemoryItem, origin: str) -> Button:
@@ -76,7 +84,7 @@ def back(locale: Locale, origin: str, label: Localized | None = None) -> Button:
     """Return the button back to the list that the person came from."""
     known = origin.split(maxsplit=1)[:1]
     command = f"/{origin}" if known and known[0] in _LISTS else "/memories"
-    return Button((label or BACK)[locale], after(command, ""), in_place=True)
+    return Button((label or CARD.back)[locale], after(command, ""), in_place=True)
 
 
 def heading(item: MemoryItem) -> str:
@@ -114,12 +122,12 @@ async def place(request: Request, item: MemoryItem) -> list[str]:
     locale, here = request.locale, room_name(request.incoming.chat)
     called = request.turn.services.room_called
     elsewhere = [await called(room, locale) for room in item.rooms if room != here]
-    lines = [] if item.rooms else [(IN_PRIVATE if item.shared else ONLY_IN_PRIVATE)[locale]]
+    lines = [] if item.rooms else [(CARD.in_private if item.shared else CARD.only_in_private)[locale]]
     if here in item.rooms:
-        lines.append(HERE[locale])
+        lines.append(CARD.here[locale])
     if elsewhere:
-        lines.append(counted(ELSEWHERE, locale, len(elsewhere), rooms=", ".join(elsewhere)))
-    return [*lines, *([SHARED[locale]] if item.shared else [])]
+        lines.append(counted(CARD_PLURALS.elsewhere, locale, len(elsewhere), rooms=", ".join(elsewhere)))
+    return [*lines, *([CARD.shared[locale]] if item.shared else [])]
 
 
 async def messages_of(request: Request, item: MemoryItem) -> list[SaidMessage]:
@@ -147,7 +155,7 @@ async def where_said(request: Request, said: SaidMessage, item: MemoryItem) -> s
         local = at.astimezone(request.person.zone)
         date = f"{short_minute(local, locale)} {zone_name(local)} · "
     called = await request.turn.services.room_called(room, locale) if room in item.rooms else ""
-    said_in = IN_ROOM[locale].format(room=called) if called else SAID_IN_PRIVATE[locale]
+    said_in = SOURCE.in_room[locale].format(room=called) if called else SOURCE.in_private[locale]
     return f"{date}{said.chat.platform.title()} · {said_in}"
 
 
@@ -155,11 +163,11 @@ def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
     locale = request.locale
     item = item.in_zone(request.person.zone)
     phrases = ", ".join(verbatim(one_line(phrase, MAX_PHRASE_CHARS)) for phrase in item.bindings)
-    dates = KEPT[locale].format(date=short_day(item.created_at, locale), kind=KINDS[item.kind][locale])
+    dates = CARD.kept[locale].format(date=short_day(item.created_at, locale), kind=KINDS[item.kind][locale])
     if changes:
-        dates += " " + counted(CHANGED, locale, changes, date=short_day(item.updated_at, locale))
+        dates += " " + counted(CARD_PLURALS.changed, locale, changes, date=short_day(item.updated_at, locale))
     dates += dated(item, request.person.zone, locale)
-    return [FOUND_BY[locale].format(phrases=phrases), dates]
+    return [CARD.found_by[locale].format(phrases=phrases), dates]
 
 
 def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
@@ -167,39 +175,28 @@ def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
     things = [Button(SHOW_THINGS[locale], f"/memories things {item.id}")] if item.attachments else []
     return [
         *things,
-        Button(SOURCE[locale], after(f"/memories source {item.id}", origin), in_place=True),
+        Button(CARD.source[locale], after(f"/memories source {item.id}", origin), in_place=True),
         Button(EDIT[locale], f"/memories edit {item.id}", asks=EDITED[locale], text=form_text(item), in_place=True),
-        Button(DELETE[locale], f"/forget {item.id}", in_place=True),
-        Button((UNPIN if item.pinned else PIN)[locale], after(f"/memories {pin} {item.id}", origin), in_place=True),
-        Button((UNSHARE if item.shared else SHARE)[locale], after(f"/memory {share} {item.id}", origin), in_place=True),
+        Button(CARD.delete[locale], f"/forget {item.id}", in_place=True),
+        Button(
+            (CARD.unpin if item.pinned else CARD.pin)[locale],
+            after(f"/memories {pin} {item.id}", origin),
+            in_place=True,
+        ),
+        Button(
+            (CARD.unshare if item.shared else CARD.share)[locale],
+            after(f"/memory {share} {item.id}", origin),
+            in_place=True,
+        ),
         back(locale, origin),
     ]
 
 
-FOUND_BY = text("memories.card.found_by")
 KINDS = texts("memories.card.kinds", MemoryKind)
-KEPT = text("memories.card.kept")
-CHANGED = forms("memories.card.changed")
-IN_PRIVATE = text("memories.card.in_private")
-ONLY_IN_PRIVATE = text("memories.card.only_in_private")
-HERE = text("memories.card.here")
-ELSEWHERE = forms("memories.card.elsewhere")
-SHARED = text("memories.card.shared")
-IN_ROOM = text("memories.source.in_room")
-SAID_IN_PRIVATE = text("memories.source.in_private")
-SOURCE = text("memories.card.source")
 EDIT = text("memories.card.edit")
 EDITED = text("memories.card.edited")
-DELETE = text("memories.card.delete")
-PIN = text("memories.card.pin")
-UNPIN = text("memories.card.unpin")
-SHARE = text("memories.card.share")
-UNSHARE = text("memories.card.unshare")
 SHOW = text("memories.card.show")
 SHOW_THINGS = text("files.show")
-BACK = text("memories.card.back")
-NO_SUCH_MEMORY = text("memories.named.no_such_memory")
-TO_THE_LIST = text("memories.named.to_the_list")
 
 
 PAGE_SIZE: Final = 10
@@ -282,10 +279,10 @@ class ListedMemories:
         await self.put(request.incoming.conversation, {number: row.id for number, row in numbered.items()})
         lines = [title, *(f"{number}. {row.line}" for number, row in numbered.items())]
         if page.pages > 1:
-            after = PAGE[locale].format(number=page.number, pages=page.pages, command=page.command)
+            after = LIST.page[locale].format(number=page.number, pages=page.pages, command=page.command)
         turns = [
             Button(label[locale], f"/{page.command} {to}", in_place=True)
-            for label, to in ((PREVIOUS, page.number - 1), (NEXT, page.number + 1))
+            for label, to in ((LIST.previous, page.number - 1), (LIST.next, page.number + 1))
             if 1 <= to <= page.pages
         ]
         menu = [replace(row.button, label=f"{number}. {row.button.label}") for number, row in numbered.items()]
@@ -352,8 +349,3 @@ class MemoryCompletion:
 
 def _choice(item: MemoryItem) -> Suggestion:
     return Suggestion(f"{mark(item)}{item.bindings[0]}: {item.content}", item.id)
-
-
-PAGE = text("memories.list.page")
-PREVIOUS = text("memories.list.previous")
-NEXT = text("memories.list.next")

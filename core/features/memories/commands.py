@@ -58,12 +58,19 @@ from core.memory.timed import timed_anew
 from core.memory.user_memory import renewed_bindings
 from core.outgoing import Button, Suggestion
 from core.stores import HistoryStore
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.text.language import name_in
 from core.text.markdown import verbatim
 from core.text.pointing import points_only
 from core.times.wording import zone_told
 from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem
+
+EDIT = Sentences("memories.edit")
+FLAGS = Sentences("memories.flags")
+LIST = Sentences("memories.list")
+PROFILE = Sentences("memories.profile")
+SOURCE = Sentences("memories.source")
+SOURCE_PLURALS = Plurals("memories.source")
 
 _log = logging.getLogger(__name__)
 
@@ -198,11 +205,13 @@ class MemoryCommands:
         name, _, origin = argument.partition(" ")
         item = await self._listed.named(request, name)
         if not name:
-            await request.tell(HOW_TO_SHARE)
+            await request.tell(FLAGS.how_to_share)
         elif item is None:
             await tell_unknown(request)
         else:
-            await self._flag(request, item, origin.strip(), NOW_SHARED if shared else NOT_SHARED, shared=shared)
+            await self._flag(
+                request, item, origin.strip(), FLAGS.now_shared if shared else FLAGS.not_shared, shared=shared
+            )
 
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of the memories, do something with one, or show those that a search finds."""
@@ -221,10 +230,10 @@ class MemoryCommands:
     async def _recall(self, request: Request, query: str) -> None:
         """Search as the bot does, and show what was found."""
         if not query:
-            await request.tell(HOW_TO_RECALL)
+            await request.tell(LIST.how_to_recall)
             return
         items = [hit.item for hit in await request.turn.memory.find(query, limit=PAGE_SIZE)]
-        title = (FOUND if items else NONE_FOUND)[request.locale]
+        title = (LIST.found if items else LIST.none_found)[request.locale]
         await self._listed.show_memories(request, title, items, origin=f"recall {query}")
 
     async def _one(self, request: Request, verb: str, name: str, rest: str = "") -> None:
@@ -243,15 +252,15 @@ class MemoryCommands:
         facts = [
             told[locale].format(**{what: verbatim(fact)})
             for told, what, fact in (
-                (NAME_HERE, "name", turn.person.name),
-                (LANGUAGE, "language", language),
-                (ZONE, "zone", zone),
+                (PROFILE.name, "name", turn.person.name),
+                (PROFILE.language, "language", language),
+                (PROFILE.zone, "zone", zone),
             )
             if fact
         ]
         items = await self._memories.profiles.of(turn.memory)
-        title = "\n".join([PROFILE_TITLE[locale], *facts])
-        after = (HOW_PROFILE if items else EMPTY_PROFILE)[locale]
+        title = "\n".join([PROFILE.title[locale], *facts])
+        after = (PROFILE.how if items else PROFILE.empty)[locale]
         await self._listed.show_memories(request, title, items, origin=f"memories {PROFILE_WORD}", after=after)
 
     async def _page(self, request: Request, number: int) -> None:
@@ -261,10 +270,10 @@ class MemoryCommands:
             return
         page = Page.of("memories", number, total)
         items = await request.turn.memory.page(limit=PAGE_SIZE, skip=page.before)
-        profile = Button(PROFILE[locale], f"/memories {PROFILE_WORD}", in_place=True)
+        profile = Button(PROFILE.button[locale], f"/memories {PROFILE_WORD}", in_place=True)
         await self._listed.show_memories(
             request,
-            TITLE[locale].format(total=total),
+            LIST.title[locale].format(total=total),
             items,
             origin=f"memories {page.number}",
             page=page,
@@ -279,17 +288,17 @@ class MemoryCommands:
         ]
         rooms = {room for each in (item, *versions) if each for room in each.rooms}
         everywhere = replace(item, rooms=tuple(rooms))
-        lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
+        lines = [SOURCE.source_of[request.locale].format(memory=heading(item))]
         for each in said[-_MAX_MESSAGES:]:
             said_text = words_of(each.message)
             shown = said_text if len(said_text) <= _MAX_MESSAGE_CHARS else said_text[:_MAX_MESSAGE_CHARS] + "…"
             lines += ["", await where_said(request, each, everywhere), fenced(shown)]
         if len(said) > _MAX_MESSAGES:
-            lines += ["", counted(OLDER, request.locale, len(said) - _MAX_MESSAGES)]
+            lines += ["", counted(SOURCE_PLURALS.older, request.locale, len(said) - _MAX_MESSAGES)]
         if gone := len(item.source_ids) - len(said):
-            lines += ["", counted(GONE, request.locale, gone)]
+            lines += ["", counted(SOURCE_PLURALS.gone, request.locale, gone)]
         if not item.source_ids:
-            lines += ["", NO_SOURCE[request.locale]]
+            lines += ["", SOURCE.no_source[request.locale]]
         lines += ["", *await place(request, item)]
         to_card = Button(SHOW[request.locale], after(f"/memories show {item.id}", origin), in_place=True)
         await request.answer.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
@@ -300,11 +309,11 @@ class MemoryCommands:
             await request.tell(why)
         elif not content:
             await self._replies.await_text(request, f"/memories edit {item.id}")
-            asked = ASK[request.locale].format(memory=heading(item))
+            asked = EDIT.ask[request.locale].format(memory=heading(item))
             await request.answer.tell("\n".join([asked, "", block(item)]))
             return
         elif len(content) > MAX_CONTENT_CHARS:
-            await request.tell(TOO_LONG, max_chars=MAX_CONTENT_CHARS)
+            await request.tell(EDIT.too_long, max_chars=MAX_CONTENT_CHARS)
         else:
             await _change(request, item, content)
         await self._replies.settle(request)
@@ -315,10 +324,10 @@ class MemoryCommands:
         return [Suggestion("", text) for text in map(form_text, items) if text]
 
     async def _pin(self, request: Request, item: MemoryItem, origin: str) -> None:
-        await self._flag(request, item, origin, PINNED, pinned=True)
+        await self._flag(request, item, origin, FLAGS.pinned, pinned=True)
 
     async def _unpin(self, request: Request, item: MemoryItem, origin: str) -> None:
-        await self._flag(request, item, origin, UNPINNED, pinned=False)
+        await self._flag(request, item, origin, FLAGS.unpinned, pinned=False)
 
     async def _flag(
         self,
@@ -346,7 +355,7 @@ async def _things(request: Request, item: MemoryItem, origin: str) -> None:
 async def _change(request: Request, item: MemoryItem, content: str) -> None:
     memory, locale = request.turn.memory, request.locale
     if content == item.content and item.id not in await memory.changed():
-        await show_card(request, item, told=SAME[locale])
+        await show_card(request, item, told=EDIT.same[locale])
         return
     phrases = renewed_bindings(item.bindings, item.content, content)
     turn, draft = request.turn, MemoryDraft(to_kind(item.kind.value, content), content, phrases)
@@ -362,38 +371,9 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
     if changed is None:  # deleted while it was being embedded
         await tell_unknown(request)
         return
-    told = CHANGED[locale] if changed.kind is item.kind else f"{CHANGED[locale]} {NOW_TEXT[locale]}"
+    told = EDIT.changed[locale] if changed.kind is item.kind else f"{EDIT.changed[locale]} {EDIT.now_text[locale]}"
     told = f"{narrowed_text(request.turn, [item], [changed])}\n{told}".strip()
     await show_card(request, changed, told=told, choices=await undo_button(request.turn))
 
 
-TITLE = text("memories.list.title")
-FOUND = text("memories.list.found")
-NONE_FOUND = text("memories.list.none_found")
 NO_MEMORIES = text("memories.list.no_memories")
-HOW_TO_RECALL = text("memories.list.how_to_recall")
-
-SOURCE_OF = text("memories.source.source_of")
-OLDER = forms("memories.source.older")
-GONE = forms("memories.source.gone")
-NO_SOURCE = text("memories.source.no_source")
-
-PROFILE = text("memories.profile.button")
-PROFILE_TITLE = text("memories.profile.title")
-NAME_HERE = text("memories.profile.name")
-LANGUAGE = text("memories.profile.language")
-ZONE = text("memories.profile.zone")
-HOW_PROFILE = text("memories.profile.how")
-EMPTY_PROFILE = text("memories.profile.empty")
-
-ASK = text("memories.edit.ask")
-CHANGED = text("memories.edit.changed")
-NOW_TEXT = text("memories.edit.now_text")
-SAME = text("memories.edit.same")
-TOO_LONG = text("memories.edit.too_long")
-
-PINNED = text("memories.flags.pinned")
-UNPINNED = text("memories.flags.unpinned")
-NOW_SHARED = text("memories.flags.now_shared")
-NOT_SHARED = text("memories.flags.not_shared")
-HOW_TO_SHARE = text("memories.flags.how_to_share")

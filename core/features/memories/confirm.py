@@ -37,7 +37,7 @@ from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
 from core.outgoing import Button
 from core.stores import SaidMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.types import (
     ChangeKind,
     Localized,
@@ -48,6 +48,9 @@ from core.types import (
     UserKey,
     is_said_by_person,
 )
+
+MEMORIES_CONFIRM = Sentences("memories.confirm")
+CONFIRM_PLURALS = Plurals("memories.confirm")
 
 YES: Final = "yes"
 SAVE: Final = "save"
@@ -86,7 +89,7 @@ async def _answer(request: Request, verb: str, code: str, chosen: Sequence[int])
     elif isinstance(proposal, Keeping | Replacement):
         await _on_message(request, proposal, verb, chosen)
     elif verb != YES:
-        await request.answer.say(LEFT[request.locale], in_history=True)
+        await request.answer.say(MEMORIES_CONFIRM.left[request.locale], in_history=True)
     elif isinstance(proposal, Deletion):
         await delete(request, dict(_of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen)))
     else:
@@ -103,7 +106,10 @@ async def _ask_which(request: Request) -> None:
         return
     _, choice = waiting
     abouts = found[0].about.split("\n")
-    lines = [WHICH_ONE[request.locale], *(f"{number}. {about}" for number, about in enumerate(abouts, 1))]
+    lines = [
+        MEMORIES_CONFIRM.which_one[request.locale],
+        *(f"{number}. {about}" for number, about in enumerate(abouts, 1)),
+    ]
     buttons = [Button(str(number), command, in_place=True) for number, command in enumerate(choice.commands, 1)]
     await request.answer.say("\n".join(lines), in_history=True, choices=buttons)
 
@@ -115,9 +121,9 @@ async def _on_message(request: Request, proposal: Keeping | Replacement, verb: s
     if verb != YES and isinstance(proposal, Replacement):
         await _keep_both(request, proposal)
     elif verb != YES:
-        await turn.answer.say(NOT_KEPT[request.locale], in_history=True)
+        await turn.answer.say(MEMORIES_CONFIRM.not_kept[request.locale], in_history=True)
     elif not said:
-        await request.tell(OFFER_OVER)
+        await request.tell(MEMORIES_CONFIRM.offer_over)
     elif why := _refused(request):
         await request.tell(why)
     elif isinstance(proposal, Keeping):
@@ -137,7 +143,7 @@ async def _keep_both(request: Request, proposal: Replacement) -> None:
     await turn.memory.confirm(await turn.memory.get([proposal.beside, *(each.memory_id for each in proposal.rewrites)]))
     both = await turn.memory.get([*(each.memory_id for each in proposal.rewrites), proposal.beside])
     lines = outcomes.listed(BOTH_KEPT[locale], both, locale, turn.person.zone)
-    await turn.answer.say(lines if both else GONE[locale], in_history=True)
+    await turn.answer.say(lines if both else MEMORIES_CONFIRM.gone[locale], in_history=True)
 
 
 async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int]) -> None:
@@ -159,7 +165,7 @@ async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int
         step = Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED)
         await turn.answer.report(step, "\n".join(lines), await undo_button(turn))
     else:
-        await turn.answer.say(KEPT_ANYWAY[request.locale], in_history=True)
+        await turn.answer.say(MEMORIES_CONFIRM.kept_anyway[request.locale], in_history=True)
 
 
 async def _save(request: Request, message_id: str, chosen: Sequence[int]) -> None:
@@ -169,7 +175,7 @@ async def _save(request: Request, message_id: str, chosen: Sequence[int]) -> Non
     since = turn.services.clock.now() - OFFERED_FOR
     asked = next((one.message for one in said if one.chat == here.chat and (one.message.at or since) >= since), None)
     if asked is None or not asked.offered:
-        await request.tell(OFFER_OVER)
+        await request.tell(MEMORIES_CONFIRM.offer_over)
     else:
         await _keep(request, asked, _of(asked.offered, chosen))
 
@@ -183,7 +189,7 @@ async def _save_said(request: Request, message_id: str) -> None:
     if own:
         await _keep(request, own[0], [replace(draft, said_at=own[0].at) for draft in whole(own[0].text)])
     else:
-        await request.tell(OFFER_OVER)
+        await request.tell(MEMORIES_CONFIRM.offer_over)
 
 
 async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[SaidMessage]:
@@ -231,7 +237,7 @@ async def delete(request: Request, wanted: Mapping[str, datetime | None]) -> Non
         lines += _not_done(request, gone, len(memory_ids) - len(deleted), some=bool(deleted))
     left = await request.turn.memory.count()
     if len(deleted) > 1 and left:
-        lines.append(counted(STAYS, request.locale, left))
+        lines.append(counted(CONFIRM_PLURALS.stays, request.locale, left))
     choices = (*await undo_button(request.turn), *erase_button(request.locale, deleted))
     await request.answer.report(step, "\n".join(lines), choices)
 
@@ -271,8 +277,8 @@ def _not_done(request: Request, kind: ChangeKind, count: int, *, some: bool) -> 
     if not count:
         return []
     if some:
-        return [counted(CHANGED_SINCE, request.locale, count)]
-    return [f"{outcomes.NOTHING[kind][request.locale]} {GONE[request.locale]}"]
+        return [counted(CONFIRM_PLURALS.changed_since, request.locale, count)]
+    return [f"{outcomes.NOTHING[kind][request.locale]} {MEMORIES_CONFIRM.gone[request.locale]}"]
 
 
 def _places(numbers: Sequence[str]) -> list[int]:
@@ -286,15 +292,7 @@ def _of(each: Sequence[Each], chosen: Sequence[int]) -> Sequence[Each]:
 
 
 BOTH_KEPT = text("resolve.both")
-OFFER_OVER = text("memories.confirm.offer_over")
-WHICH_ONE = text("memories.confirm.which_one")
 NOT_OPEN = text("memories.confirm.not_open")
-LEFT = text("memories.confirm.left")
-NOT_KEPT = text("memories.confirm.not_kept")
-GONE = text("memories.confirm.gone")
-KEPT_ANYWAY = text("memories.confirm.kept_anyway")
-CHANGED_SINCE = forms("memories.confirm.changed_since")
-STAYS = forms("memories.confirm.stays")
 
 CONFIRM_COMMAND: Final = Command(
     CONFIRM, text("commands.confirm"), confirm, usage=" yes|both|no CODE|save ID [N …]|said ID", in_menus=False

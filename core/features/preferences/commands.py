@@ -39,12 +39,19 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.preferences.timezone import AUTO, TimezoneCommand, ZoneAdditions
 from core.locales import head
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import counted, forms, text, texts
+from core.text.catalogue import Sentences, counted, forms, text, texts
 from core.text.language import english_name, find_language, from_tag, name_in, names_in, spoken
 from core.text.markdown import verbatim
 from core.text.replies import names_incognito
 from core.text.unicode import flat, one_line
 from core.types import Learn, Locale, Localized, Preferences
+
+CHOICES = Sentences("preferences.choices")
+INCOGNITO = Sentences("preferences.incognito")
+LANGUAGE = Sentences("preferences.language")
+LEARN = Sentences("preferences.learn")
+MEMORY = Sentences("preferences.memory")
+STEPS = Sentences("preferences.steps")
 
 _MAX_CHARS: Final = 1_000
 _ABOUT: Final = re.compile(
@@ -84,19 +91,16 @@ async def choose_language(turn: Turn, preferences: PreferenceStore, said: str) -
 
 def _told(tag: str, locale: Locale, *, limited: bool) -> str:
     if not tag:
-        return AUTOMATIC[locale]
+        return CHOICES.automatic[locale]
     language = name_in(tag, locale)
     if from_tag(tag):
-        return CHOSEN[locale].format(language=language)
+        return CHOICES.chosen[locale].format(language=language)
     if limited:
-        return WITHOUT_MODEL[locale].format(language=language, ours=", ".join(head(each)["name"] for each in Locale))
-    return f"{CHOSEN[locale].format(language=language)} {OWN_SENTENCES[locale].format(ours=head(locale)['name'])}"
-
-
-CHOSEN = text("preferences.choices.chosen")
-AUTOMATIC = text("preferences.choices.automatic")
-OWN_SENTENCES = text("preferences.choices.own_sentences")
-WITHOUT_MODEL = text("preferences.choices.without_model")
+        return CHOICES.without_model[locale].format(
+            language=language, ours=", ".join(head(each)["name"] for each in Locale)
+        )
+    own = CHOICES.own_sentences[locale].format(ours=head(locale)["name"])
+    return f"{CHOICES.chosen[locale].format(language=language)} {own}"
 
 
 NAME = "AnswerLanguage"
@@ -132,7 +136,7 @@ def answer_language(preferences: PreferenceStore) -> Action:
             detail = "they are answered in the language they write in anyway; nothing was changed"
             return Step(NAME, Outcome.NOTHING, detail=detail)
         if choice.language.strip().casefold() == AUTO and before:  # no word tells that they asked for this
-            turn.answer.add_buttons((Button(SAME_AS_MINE[turn.person.locale], f"/language {AUTO}"),))
+            turn.answer.add_buttons((Button(LANGUAGE.same_as_mine[turn.person.locale], f"/language {AUTO}"),))
             return Step(NAME, Outcome.NOTHING, detail="not changed; a button below your answer offers it")
         tag = find_language(choice.language)
         if tag and not await asyncio.to_thread(turn.support.names_language, tag):
@@ -184,9 +188,9 @@ async def end_incognito(request: Request, preferences: PreferenceStore) -> None:
 
 async def tell_incognito(request: Request, until: datetime) -> None:
     """Say that it holds, for how long, and what that is."""
-    readers = "" if request.turn.services.models.is_limited else READERS[request.locale]
+    readers = "" if request.turn.services.models.is_limited else INCOGNITO.readers[request.locale]
     left = math.ceil((until - request.turn.services.clock.now()) / timedelta(minutes=1))
-    told = f"{counted(HOLDS, request.locale, left)}\n\n{STAYS[request.locale].format(readers=readers)}"
+    told = f"{counted(HOLDS, request.locale, left)}\n\n{INCOGNITO.stays[request.locale].format(readers=readers)}"
     await request.answer.tell(told, choices=word_buttons("/memory", {_INCOGNITO_OFF: END}, request.locale))
 
 
@@ -204,20 +208,17 @@ class IncognitoAdditions(Additions):
         user, locale = turn.conversation.thread.conversation.user, turn.person.locale
         if turn.person.was_incognito:
             await self._preferences.put(user, replace(await self._preferences.of(user), incognito_told=True))
-            return Heard(ENDED[locale], word_buttons("/memory", {INCOGNITO_WORD: AGAIN}, locale))
+            return Heard(ENDED[locale], word_buttons("/memory", {INCOGNITO_WORD: INCOGNITO.again}, locale))
         if names_incognito(turn.asked.text):
             return Heard(NOT_ON[locale], word_buttons("/memory", {INCOGNITO_WORD: BEGIN}, locale))
         return None
 
 
 HOLDS = forms("preferences.incognito.holds")
-READERS = text("preferences.incognito.readers")
-STAYS = text("preferences.incognito.stays")
 NOT_ON = text("preferences.incognito.not_on")
 OVER = text("preferences.incognito.over")
 ENDED = text("preferences.incognito.ended")
 BEGIN = text("preferences.incognito.begin")
-AGAIN = text("preferences.incognito.again")
 END = text("preferences.incognito.end")
 
 
@@ -262,7 +263,7 @@ def build(shared: Shared) -> Contribution:
                 text("commands.think"),
                 chosen.think,
                 usage=f" {' | '.join(_SWITCH)}",
-                fields=(choice_field("what", text("menus.fields.think"), {"on": STEPS_ON, "off": STEPS_OFF}),),
+                fields=(choice_field("what", text("menus.fields.think"), {"on": STEPS.show, "off": STEPS.hide}),),
                 topics=(ON_ANSWERS, ON_SETTINGS),
             ),
             Command(
@@ -298,14 +299,14 @@ class PreferenceCommands:
         turn, locale = request.turn, request.locale
         tag = (await self._preferences.of(request.incoming.user)).language
         name = verbatim(one_line(argument, _MAX_NAME_CHARS))
-        holds = ALWAYS_IN[locale].format(language=name_in(tag, locale)) if tag else AS_WRITTEN[locale]
-        lines = [UNKNOWN_LANGUAGE[locale].format(name=name)] if argument else []
+        holds = LANGUAGE.always_in[locale].format(language=name_in(tag, locale)) if tag else LANGUAGE.as_written[locale]
+        lines = [LANGUAGE.unknown[locale].format(name=name)] if argument else []
         own = from_tag(tag) if tag else None
         words = {each.code: dict.fromkeys(Locale, head(each)["name"].capitalize()) for each in Locale} | {
-            AUTO: SAME_AS_MINE
+            AUTO: LANGUAGE.same_as_mine
         }
         choices = word_buttons("/language", words, locale, now=own.code if own else "" if tag else AUTO)
-        await turn.answer.tell("\n".join([*lines, holds, OTHER_LANGUAGES[locale]]), choices=choices)
+        await turn.answer.tell("\n".join([*lines, holds, LANGUAGE.others[locale]]), choices=choices)
 
     async def think(self, request: Request, argument: str) -> None:
         """Show or choose whether the steps of each turn stand below its answer."""
@@ -314,8 +315,8 @@ class PreferenceCommands:
         chosen = replace(before, shows_steps=_SWITCH.get(argument.casefold(), before.shows_steps))
         if chosen != before:
             await self._preferences.put(user, chosen)
-        word, label = ("off", STEPS_OFF) if chosen.shows_steps else ("on", STEPS_ON)
-        told = STEPS_SHOWN if chosen.shows_steps else STEPS_HIDDEN
+        word, label = ("off", STEPS.hide) if chosen.shows_steps else ("on", STEPS.show)
+        told = STEPS.shown if chosen.shows_steps else STEPS.hidden
         await request.answer.tell(told[locale], choices=word_buttons("/think", {word: label}, locale))
 
     async def memory(self, request: Request, argument: str) -> None:
@@ -346,24 +347,26 @@ class PreferenceCommands:
         elif chosen.remembers:
             await self._tell_learning(request, chosen, word)
         else:
-            told = f"{NOT_REMEMBERING[request.locale]}\n{STILL_KEPT[request.locale]}"
-            words = {"on": TURN_ON, INCOGNITO_WORD: BEGIN}
+            told = f"{NOT_REMEMBERING[request.locale]}\n{CHOICES.still_kept[request.locale]}"
+            words = {"on": MEMORY.turn_on, INCOGNITO_WORD: BEGIN}
             await request.answer.tell(told, choices=word_buttons("/memory", words, request.locale))
 
     async def _tell_learning(self, request: Request, chosen: Preferences, word: str) -> None:
         """Say what is saved unasked, and offer the other choices; `word` is what was just chosen."""
         locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
         is_limited = request.turn.services.models.is_limited
-        lines = [] if word in _LEARN else [REMEMBERING[locale]]
+        lines = [] if word in _LEARN else [CHOICES.remembering[locale]]
         if word in _LEARN and learn is not _LEARN[word]:
-            lines.append(NOT_ALLOWED[locale].format(wanted=CHOOSE[_LEARN[word]][locale], learn=CHOOSE[learn][locale]))
+            lines.append(
+                LEARN.not_allowed[locale].format(wanted=CHOOSE[_LEARN[word]][locale], learn=CHOOSE[learn][locale])
+            )
         lines.append(learning(learn, locale, limited=is_limited))
         if word in _LEARN and is_limited:
-            lines.append(UNLIMITED[locale].format(learn=CHOOSE[learn][locale]))
+            lines.append(LEARN.unlimited[locale].format(learn=CHOOSE[learn][locale]))
         others = [
             (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
         ]
-        words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF, INCOGNITO_WORD: BEGIN}
+        words = {verb: CHOOSE[each] for verb, each in others} | {"off": MEMORY.turn_off, INCOGNITO_WORD: BEGIN}
         choices = word_buttons("/memory", words, locale)
         await request.answer.tell("\n".join(lines), choices=choices)
 
@@ -372,7 +375,7 @@ async def _languages(request: CompletionRequest) -> Sequence[Suggestion]:
     """Return the bot's own languages, that of each message, and, once something is typed, all others."""
     locale = request.locale
     own = [Suggestion(name_in(each.value, locale), each.code) for each in Locale]
-    own.append(Suggestion(SAME_AS_MINE[locale], AUTO))
+    own.append(Suggestion(LANGUAGE.same_as_mine[locale], AUTO))
     if not request.typed:
         return own
     names = await asyncio.to_thread(names_in, locale)
@@ -382,27 +385,11 @@ async def _languages(request: CompletionRequest) -> Sequence[Suggestion]:
 
 def learning(learn: Learn, locale: Locale, *, limited: bool) -> str:
     """Return the sentence on what becomes of what is told in passing; limited mode saves whatever it is told."""
-    return (LEARNING_LIMITED if limited else LEARNING[learn])[locale]
+    return (LEARN.limited if limited else LEARNING[learn])[locale]
 
 
-ALWAYS_IN = text("preferences.language.always_in")
-AS_WRITTEN = text("preferences.language.as_written")
-SAME_AS_MINE = text("preferences.language.same_as_mine")
-OTHER_LANGUAGES = text("preferences.language.others")
-UNKNOWN_LANGUAGE = text("preferences.language.unknown")
-STEPS_SHOWN = text("preferences.steps.shown")
-STEPS_HIDDEN = text("preferences.steps.hidden")
-STEPS_ON = text("preferences.steps.show")
-STEPS_OFF = text("preferences.steps.hide")
-TURN_ON = text("preferences.memory.turn_on")
-TURN_OFF = text("preferences.memory.turn_off")
-STILL_KEPT = text("preferences.choices.still_kept")
 LEARNING = texts("preferences.learn", Learn)
-LEARNING_LIMITED = text("preferences.learn.limited")
-NOT_ALLOWED = text("preferences.learn.not_allowed")
-UNLIMITED = text("preferences.learn.unlimited")
 CHOOSE = texts("preferences.learn.choose", Learn)
-REMEMBERING = text("preferences.choices.remembering")
 REMEMBER_WORDS: Mapping[str, Localized] = {
     **texts("menus.remembering", ("off", "on", INCOGNITO_WORD)),
     **{verb: CHOOSE[learn] for verb, learn in _LEARN.items()},

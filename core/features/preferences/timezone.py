@@ -19,7 +19,7 @@ from core.commands.command import CompletionRequest, Request, offered
 from core.features.preferences.storage import PreferenceStore
 from core.outgoing import Button, Suggestion
 from core.ports import Clock
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Sentences, counted, forms, text
 from core.text.unicode import flat
 from core.times import wording, zones
 from core.times.grammar import find_time
@@ -27,6 +27,9 @@ from core.times.reading import Once
 from core.times.said import until
 from core.times.zones import Zone, zone_key
 from core.types import Locale, Localized
+
+HEARD = Sentences("preferences.heard")
+TIMEZONE = Sentences("preferences.timezone")
 
 AUTO: Final = "auto"
 """What /language and /timezone are told to go by what the person writes again."""
@@ -69,12 +72,12 @@ class TimezoneCommand:
         """Show the person's zone, or set it, if the words can mean only one; else ask which."""
         turn, locale = request.turn, request.locale
         if not argument:
-            holds = GUESSED if turn.person.own_zone is None else HOLDS
-            other = Button(OTHER[locale], "/timezone", asks=ASKED[locale])
-            await turn.answer.tell(f"{_shown(request, holds)}\n\n{HOW[locale]}", choices=(other,))
+            holds = TIMEZONE.guessed if turn.person.own_zone is None else TIMEZONE.holds
+            other = Button(TIMEZONE.another[locale], "/timezone", asks=TIMEZONE.asked[locale])
+            await turn.answer.tell(f"{_shown(request, holds)}\n\n{TIMEZONE.how[locale]}", choices=(other,))
         elif argument.casefold() in _NONE:
             await self._put(request, "")
-            await turn.answer.tell(_shown(request, REMOVED))
+            await turn.answer.tell(_shown(request, TIMEZONE.removed))
         else:
             now, until = turn.services.clock.now(), None
             if (given := _UNTIL.fullmatch(argument)) is not None:
@@ -84,16 +87,16 @@ class TimezoneCommand:
                 await self._set(request, found[0].name, until)
             elif found:
                 choices = [Button(option(each, now, locale), f"/timezone {each.name}", in_place=True) for each in found]
-                await turn.answer.tell(WHICH[locale], choices=choices)
+                await turn.answer.tell(TIMEZONE.which[locale], choices=choices)
             else:
-                await request.tell(NOT_FOUND)
+                await request.tell(TIMEZONE.not_found)
 
     async def _set(self, request: Request, zone: str, until: date | None) -> None:
         """Store the zone, and say what became of what hangs on it."""
         change = ZoneChange(zone, zones.zone_key(local_now(request.turn)[0]), until)
         moved = [said for move in self._moves for said in await move(request, change)]  # by the zone that holds still
         await self._put(request, zone)
-        await request.answer.tell("\n\n".join([_shown(request, CHOSEN), *moved]))
+        await request.answer.tell("\n\n".join([_shown(request, TIMEZONE.chosen), *moved]))
 
     async def _put(self, request: Request, zone: str) -> None:
         user = request.incoming.user
@@ -132,15 +135,6 @@ def option(zone: zones.Zone, now: datetime, locale: Locale) -> str:
 
 
 AS_GUESSED = text("menus.place.auto")
-HOLDS = text("preferences.timezone.holds")
-GUESSED = text("preferences.timezone.guessed")
-HOW = text("preferences.timezone.how")
-OTHER = text("preferences.timezone.another")
-ASKED = text("preferences.timezone.asked")
-CHOSEN = text("preferences.timezone.chosen")
-REMOVED = text("preferences.timezone.removed")
-WHICH = text("preferences.timezone.which")
-NOT_FOUND = text("preferences.timezone.not_found")
 NOW = forms("preferences.timezone.now")
 
 
@@ -164,7 +158,9 @@ class ZoneAdditions(Additions):
             return None
         locale = turn.person.locale
         hour = counted(NOW, locale, now.hour, time=wording.hour_told(now, locale))
-        return Heard(SAME[locale].format(zone=wording.zone_told(zone_key(now), now, locale), now=hour), is_all=True)
+        return Heard(
+            HEARD.same[locale].format(zone=wording.zone_told(zone_key(now), now, locale), now=hour), is_all=True
+        )
 
 
 def _offered(turn: Turn, found: HeardZone, now: datetime) -> Heard:
@@ -175,15 +171,15 @@ def _offered(turn: Turn, found: HeardZone, now: datetime) -> Heard:
     hour = counted(NOW, locale, there.hour, time=wording.hour_told(there, locale))
     if found.until is not None:
         last = datetime.combine(found.until - timedelta(days=1), time(), there.tzinfo)
-        words = OFFER_UNTIL[locale].format(zone=zone, now=hour, day=wording.day_told(last, locale))
+        words = HEARD.offer_until[locale].format(zone=zone, now=hour, day=wording.day_told(last, locale))
     else:
-        words = OFFER[locale].format(zone=zone, now=hour)
-    labels = [YES[locale]] if len(found.zones) == 1 else [option(each, now, locale) for each in found.zones]
+        words = HEARD.offer[locale].format(zone=zone, now=hour)
+    labels = [HEARD.yes[locale]] if len(found.zones) == 1 else [option(each, now, locale) for each in found.zones]
     buttons = [
         Button(label, _command(each, found.until), in_place=True)
         for label, each in zip(labels, found.zones, strict=True)
     ]
-    other = Button(OTHER[locale], "/timezone", asks=ASKED[locale])
+    other = Button(TIMEZONE.another[locale], "/timezone", asks=TIMEZONE.asked[locale])
     return Heard(words, (*buttons, *([other] if found.by_clock else [])), buttons[0], is_all=found.is_all)
 
 
@@ -257,9 +253,3 @@ def _place(said: str, now: datetime, locale: Locale) -> Sequence[Zone]:
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     return {name: re.compile("|".join(f"(?:{each})" for each in patterns)) for name, patterns in zones.heard().items()}
-
-
-OFFER = text("preferences.heard.offer")
-OFFER_UNTIL = text("preferences.heard.offer_until")
-SAME = text("preferences.heard.same")
-YES = text("preferences.heard.yes")

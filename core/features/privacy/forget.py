@@ -31,9 +31,17 @@ from core.memory.memories import Memories
 from core.outgoing import Button
 from core.ports import Clock
 from core.stores import HistoryStore, NoKeys, PeoplesKeys
-from core.text.catalogue import counted, forms, in_words, text
+from core.text.catalogue import Plurals, Sentences, counted, forms, in_words, text
 from core.text.markdown import verbatim
 from core.types import Locale, Role, UserKey
+
+POINTING = Sentences("pointing")
+PRIVACY = Sentences("privacy")
+ADMIN = Sentences("privacy.admin")
+COPIES_LEFT_PLURALS = Plurals("privacy.copies_left")
+PRIVACY_FORGET = Sentences("privacy.forget")
+GONE = Sentences("privacy.gone")
+WHERE = Sentences("privacy.where")
 
 _MAX_NAMED: Final = 10
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
@@ -139,7 +147,14 @@ class Erasure:
         paths = await (self._copies.readable() if receipt.keys else self._copies.paths())
         if paths:
             names = ", ".join(f"`{path.parent.name}/{path.name}`" for path in paths[-_MAX_NAMED:])
-            lines.append(counted(YOURS if for_owner else THEIRS, locale, len(paths), names=names))
+            lines.append(
+                counted(
+                    COPIES_LEFT_PLURALS.yours if for_owner else COPIES_LEFT_PLURALS.theirs,
+                    locale,
+                    len(paths),
+                    names=names,
+                )
+            )
         if self._copies.on_server and not receipt.keys:
             lines.append(ON_SERVER[locale])
         return "\n".join(lines)
@@ -152,8 +167,6 @@ _KINDS: Final = {
     "conversations": forms("privacy.receipt.conversations"),
 }
 ON_SERVER = text("privacy.copies_left.on_server")
-YOURS = forms("privacy.copies_left.yours")
-THEIRS = forms("privacy.copies_left.theirs")
 
 
 FORGET: Final = "forget"
@@ -217,38 +230,27 @@ async def privacy(shared: Shared, request: Request, _: str) -> None:
     models, copies = shared.models, shared.stores.copies
     asked = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
     elsewhere = [name for name in (*asked, models.embedder.space) if not name.startswith(WITHIN)]
-    readers = (READERS if elsewhere else NOBODY)[request.locale].format(names=", ".join(elsewhere))
-    logged = (LOGGED if shared.settings.logs_words else NOT_LOGGED)[request.locale]
+    readers = (PRIVACY.readers if elsewhere else PRIVACY.nobody)[request.locale].format(names=", ".join(elsewhere))
+    logged = (PRIVACY.logged if shared.settings.logs_words else PRIVACY.not_logged)[request.locale]
     within = request.turn.memory.undo_within
-    undo = (UNDO_FOR if within else FINAL)[request.locale].format(
-        within=in_words(within, request.locale), gone=(GONE_SERVER if copies.on_server else GONE_FILE)[request.locale]
+    undo = (PRIVACY.undo_for if within else PRIVACY.final)[request.locale].format(
+        within=in_words(within, request.locale), gone=(GONE.server if copies.on_server else GONE.file)[request.locale]
     )
     learned = learning(request.person.learn, request.locale, limited=models.is_limited)
-    where = (SERVER if copies.on_server else FILE)[request.locale]
+    where = (WHERE.server if copies.on_server else WHERE.file)[request.locale]
     if copies.daily:
         where = f"{where} {counted(DAILY, request.locale, copies.daily)}"
-    said = PRIVACY[request.locale].format(readers=readers, logged=logged, where=where, undo=undo, learned=learned)
+    said = PRIVACY.privacy[request.locale].format(
+        readers=readers, logged=logged, where=where, undo=undo, learned=learned
+    )
     if most := await shared.stores.decisions.room_messages(request.incoming.chat):
-        said = f"{said}\n{ROOM_IS_READ[request.locale].format(most=most)}"
+        said = f"{said}\n{POINTING.room_is_read[request.locale].format(most=most)}"
     if await shared.stores.decisions.talks_together(request.incoming.chat):
-        said = f"{said}\n{ROOM_TALKS[request.locale]}"
+        said = f"{said}\n{POINTING.room_talks[request.locale]}"
     await request.answer.tell(said)
 
 
-ROOM_IS_READ = text("pointing.room_is_read")
-ROOM_TALKS = text("pointing.room_talks")
-READERS = text("privacy.readers")
-NOBODY = text("privacy.nobody")
-PRIVACY = text("privacy.privacy")
-FILE = text("privacy.where.file")
-SERVER = text("privacy.where.server")
 DAILY = forms("privacy.where.daily")
-GONE_FILE = text("privacy.gone.file")
-GONE_SERVER = text("privacy.gone.server")
-UNDO_FOR = text("privacy.undo_for")
-FINAL = text("privacy.final")
-NOT_LOGGED = text("privacy.not_logged")
-LOGGED = text("privacy.logged")
 
 
 ALL: Final = "all"
@@ -287,7 +289,7 @@ class ForgetCommand:
         elif first.casefold() == SAID:
             await self._said(request, rest.strip())
         elif not argument:
-            await request.tell(HOW_TO_FORGET)
+            await request.tell(PRIVACY_FORGET.how_to_forget)
         elif deleted := (await request.turn.memory.done()).deleted:  # before a restart
             await delete(request, dict.fromkeys(deleted))
         elif (item := await self._listed.named(request, argument)) is not None:
@@ -310,9 +312,9 @@ class ForgetCommand:
         confirm = Button(counted(DELETE_THOSE, request.locale, len(items)), f"/confirm {YES} {code}", in_place=True)
         await self._listed.show_memories(
             request,
-            WOULD_GO[request.locale],
+            PRIVACY_FORGET.would_go[request.locale],
             items,
-            after=TO_CONFIRM[request.locale].format(code=code),
+            after=PRIVACY_FORGET.to_confirm[request.locale].format(code=code),
             choices=[confirm],
             origin=f"forget {query}",
         )
@@ -340,17 +342,19 @@ class ForgetCommand:
             return
         await request.stop_answers(accounts)
         receipt = await self._erasure.forget(user)
-        log_stays = LOG_STAYS[request.locale] if self._shared.settings.logs_words else ""
+        log_stays = PRIVACY_FORGET.log_stays[request.locale] if self._shared.settings.logs_words else ""
         told = await self._erasure.told(receipt, request.locale, for_owner=request.role is Role.OWNER)
-        await request.answer.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), told]).rstrip())
+        await request.answer.tell(
+            "\n".join([f"{PRIVACY_FORGET.forgot_all[request.locale]} {log_stays}".rstrip(), told]).rstrip()
+        )
 
     async def _ask_for_all(self, request: Request, accounts: Sequence[UserKey]) -> None:
         given, locale = await self._shared.access.role(request.incoming.user), request.locale
         code = await request.ask(Everything())
-        asked = CONFIRM_ALL[locale].format(total=await request.turn.memory.count(), code=code)
+        asked = PRIVACY_FORGET.confirm_all[locale].format(total=await request.turn.memory.count(), code=code)
         others = ", ".join(verbatim(str(account)) for account in accounts if account != request.incoming.user)
-        linked = LINKED_GO[locale].format(accounts=others) if others else ""
-        role = (STAFF_STAYS if given in STAFF else MEMBER_GOES)[locale] if given else ""
+        linked = PRIVACY_FORGET.linked_go[locale].format(accounts=others) if others else ""
+        role = (PRIVACY_FORGET.staff_stays if given in STAFF else PRIVACY_FORGET.member_goes)[locale] if given else ""
         await request.answer.tell("\n".join(line for line in (asked, linked, role) if line))
 
 
@@ -373,8 +377,8 @@ class ForgetVerb:
                 request,
                 Somebody(user),
                 command=f"/admin forget {CONFIRM}",
-                said=ASK,
-                label=FORGET_THEM,
+                said=ADMIN.ask,
+                label=ADMIN.forget_them,
                 after=await self._role_stays(request, user),
                 who=await self._shared.names.of_person(user),
                 total=await self._memories.of(await self._memories.owner(user)).count(),
@@ -385,36 +389,21 @@ class ForgetVerb:
         found, locale = await self._shared.access.people.find(user), request.locale
         if found is None or found.role not in STAYS:
             return []
-        return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
+        return [ADMIN.role_stays[locale].format(role=ROLES[found.role.value][locale])]
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        somebody = await request.confirmed(code, Somebody, over=SOMEBODY_NOT_CONFIRMED)
+        somebody = await request.confirmed(code, Somebody, over=ADMIN.not_confirmed)
         if somebody is None:
             return
         await request.stop_answers(await self._memories.accounts(somebody.user))
         receipt = await self._erasure.forget(somebody.user)
         await self._shared.decider.record(FORGET, request.incoming.user)
-        lines = [DONE[request.locale], await self._erasure.told(receipt, request.locale, for_owner=True)]
+        lines = [ADMIN.done[request.locale], await self._erasure.told(receipt, request.locale, for_owner=True)]
         await request.answer.tell("\n".join(filter(None, lines)))
 
 
-HOW_TO_FORGET = text("privacy.forget.how_to_forget")
 NO_SUCH_MEMORY = text("privacy.forget.no_such_memory")
-WOULD_GO = text("privacy.forget.would_go")
 DELETE_THOSE = forms("privacy.forget.delete_those")
-TO_CONFIRM = text("privacy.forget.to_confirm")
-CONFIRM_ALL = text("privacy.forget.confirm_all")
-LINKED_GO = text("privacy.forget.linked_go")
-STAFF_STAYS = text("privacy.forget.staff_stays")
-MEMBER_GOES = text("privacy.forget.member_goes")
-FORGOT_ALL = text("privacy.forget.forgot_all")
-LOG_STAYS = text("privacy.forget.log_stays")
 
 REMOVED = forms("privacy.forget_said.removed")
 NOTHING_LEFT = text("privacy.forget_said.nothing_left")
-
-ASK = text("privacy.admin.ask")
-ROLE_STAYS = text("privacy.admin.role_stays")
-FORGET_THEM = text("privacy.admin.forget_them")
-SOMEBODY_NOT_CONFIRMED = text("privacy.admin.not_confirmed")
-DONE = text("privacy.admin.done")

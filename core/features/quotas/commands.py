@@ -19,10 +19,13 @@ from core.features.quotas.limits import EXAMPLE, QUOTA, Limit, Limits, NotALimit
 from core.features.quotas.limits import NO_LIMITS as NONE
 from core.features.quotas.quotas import Holding, Quotas, Use, amount, use_text
 from core.outgoing import Suggestion
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Sentences, counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, Role, UserKey, room_name
+
+ADMIN = Sentences("quotas.admin")
+USAGE = Sentences("usage")
 
 RESET: Final = "reset"
 ROLES: Final = (Role.OWNER, Role.ADMIN, Role.MEMBER, Role.GUEST)
@@ -76,11 +79,15 @@ async def usage(quotas: Quotas, request: Request, _: str) -> None:
     [holding] = await quotas.holding([scope], request.role)
     uses = await quotas.uses(holding)
     lines = [
-        SPENT[locale].format(when=TODAY[locale], spend=spend_text(day, locale)),
-        SPENT[locale].format(when=THE_MONTH[locale], spend=spend_text(month, locale)),
+        USAGE.spent[locale].format(when=USAGE.today[locale], spend=spend_text(day, locale)),
+        USAGE.spent[locale].format(when=USAGE.this_month[locale], spend=spend_text(month, locale)),
         *unpriced_note(month.unpriced, locale),
         "",
-        *([LIMITS[locale], *(f"- {_left(quotas, use, request)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
+        *(
+            [USAGE.limits[locale], *(f"- {_left(quotas, use, request)}" for use in uses)]
+            if uses
+            else [USAGE.no_limits[locale]]
+        ),
     ]
     await request.answer.tell("\n".join(lines))
 
@@ -89,9 +96,9 @@ def _left(quotas: Quotas, use: Use, request: Request) -> str:
     locale = request.locale
     used, left = use_text([use], locale), amount(use.limit, use.left, locale)
     if not use.period:
-        return f"{used}; {LEFT[locale].format(left=left)}"
+        return f"{used}; {USAGE.left[locale].format(left=left)}"
     when = clock_time(use.ends, request.person.own_zone or quotas.zone, locale)
-    return f"{used}; {LEFT_UNTIL[locale].format(left=left, when=when)}"
+    return f"{used}; {USAGE.left_until[locale].format(left=left, when=when)}"
 
 
 class QuotaVerb:
@@ -132,7 +139,7 @@ class QuotaVerb:
             return
         if not rest.strip():
             line = await self._line(request.locale, scope_name, await self._rooms())
-            await request.answer.tell("\n".join([line, "", HOW[request.locale].format(example=EXAMPLE)]))
+            await request.answer.tell("\n".join([line, "", ADMIN.how[request.locale].format(example=EXAMPLE)]))
         elif rest.strip().casefold() == RESET:
             await self._decide(request, QUOTA, scope_name, "")
         else:
@@ -143,7 +150,9 @@ class QuotaVerb:
             limits = read(limits_text)
         except NotALimit as error:
             part = verbatim(one_line(error.part, _MAX_PART_CHARS)) or "—"
-            await request.tell(NO_LIMIT, part=part, limits=", ".join(f"`{limit}`" for limit in Limit), example=EXAMPLE)
+            await request.tell(
+                ADMIN.no_limit, part=part, limits=", ".join(f"`{limit}`" for limit in Limit), example=EXAMPLE
+            )
         else:
             await self._decide(request, QUOTA, name, written(limits))
             if any(limit.is_cost for limit in limits) and (unpriced := self._models.unpriced()):
@@ -172,15 +181,15 @@ class QuotaVerb:
         own = [name for name in decided if name not in {BOT.name, *ROLES}]
         _, bots = await quotas.spent(BOT)
         lines = [
-            TITLE[locale].format(zone=quotas.zone.key),
+            ADMIN.title[locale].format(zone=quotas.zone.key),
             await self._line(locale, BOT.name, rooms),
             *[self._role_line(locale, role, decided.get(role, "")) for role in ROLES],
-            ROOMS[locale].format(limits=_limits(quotas.defaults.room, locale)),
-            *([OWN[locale], *[await self._line(locale, name, rooms) for name in own]] if own else []),
+            ADMIN.rooms[locale].format(limits=_limits(quotas.defaults.room, locale)),
+            *([ADMIN.own[locale], *[await self._line(locale, name, rooms) for name in own]] if own else []),
         ]
         others = [name for name in spending if name not in own][:_MAX_SPENDERS]
-        lines += [SPENDING[locale], *[await self._line(locale, name, rooms) for name in others]] if others else []
-        lines += [*unpriced_note(bots.unpriced, locale), "", HOW[locale].format(example=EXAMPLE)]
+        lines += [ADMIN.spending[locale], *[await self._line(locale, name, rooms) for name in others]] if others else []
+        lines += [*unpriced_note(bots.unpriced, locale), "", ADMIN.how[locale].format(example=EXAMPLE)]
         await request.answer.tell("\n".join(lines))
 
     async def _line(self, locale: Locale, name: str, rooms: frozenset[str]) -> str:
@@ -193,7 +202,7 @@ class QuotaVerb:
         [holding] = await quotas.holding([scope], await self._access.role(scope.user) if scope.user else None)
         parts = [_limits(holding.limits, locale), _source(holding, locale)]
         _, month = await quotas.spent(scope)
-        parts.append(THIS_MONTH[locale].format(spend=spend_text(month, locale)))
+        parts.append(ADMIN.this_month[locale].format(spend=spend_text(month, locale)))
         if holding.limits:
             parts.append(use_text(await quotas.uses(holding), locale))
         return f"`{name}`: {' · '.join(parts)}"
@@ -201,7 +210,7 @@ class QuotaVerb:
     def _role_line(self, locale: Locale, role: Role, decided: str) -> str:
         """Return the limits of everybody of a role who has none of their own."""
         limits = read(decided) if decided else self._quotas.default(role)
-        source = (DECIDED if decided else SETTINGS)[locale]
+        source = (ADMIN.decided if decided else ADMIN.settings)[locale]
         return f"`{role}`: {_limits(limits, locale)} · {source}"
 
     async def _rooms(self) -> frozenset[str]:
@@ -230,35 +239,16 @@ def _scope(name: str, rooms: frozenset[str]) -> SpendingScope:
 
 
 def _source(holding: Holding, locale: Locale) -> str:
-    return DECIDED[locale] if holding.decided == holding.scope.name else holding.decided or SETTINGS[locale]
+    return ADMIN.decided[locale] if holding.decided == holding.scope.name else holding.decided or ADMIN.settings[locale]
 
 
 def _limits(limits: Limits, locale: Locale) -> str:
-    return f"`{written(limits)}`" if limits else UNLIMITED[locale]
+    return f"`{written(limits)}`" if limits else ADMIN.unlimited[locale]
 
 
 WHOLE_BOT = text("scope.whole_bot")
 EVERYBODY = text("menus.limits.everybody")
 
-TODAY = text("usage.today")
-THE_MONTH = text("usage.this_month")
-SPENT = text("usage.spent")
-LIMITS = text("usage.limits")
-NO_LIMITS = text("usage.no_limits")
-LEFT = text("usage.left")
-LEFT_UNTIL = text("usage.left_until")
 SPEND = text("admin.figures.spend")
 UNPRICED = forms("admin.figures.unpriced")
 UNPRICED_MODELS = text("admin.model.unpriced")
-
-
-TITLE = text("quotas.admin.title")
-ROOMS = text("quotas.admin.rooms")
-OWN = text("quotas.admin.own")
-SPENDING = text("quotas.admin.spending")
-SETTINGS = text("quotas.admin.settings")
-DECIDED = text("quotas.admin.decided")
-UNLIMITED = text("quotas.admin.unlimited")
-THIS_MONTH = text("quotas.admin.this_month")
-NO_LIMIT = text("quotas.admin.no_limit")
-HOW = text("quotas.admin.how")

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.answering.parts import Limiter
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
@@ -49,8 +49,10 @@ from core.features.quotas.limits import (
 )
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Sentences, counted, forms, text
 from core.types import Incoming, Locale, Localized, Role, UserKey
+
+WORDING = Sentences("quotas.wording")
 
 MINUTE: Final = timedelta(minutes=1)
 NOTE_SHARE: Final = 80
@@ -369,7 +371,7 @@ def amount(limit: Limit, value: Decimal, locale: Locale) -> str:
 
 def limit_text(use: Use, locale: Locale) -> str:
     """Return a limit with its owner: "your limit of 50,000 tokens a day"."""
-    whose = _YOURS if use.scope.user else _THE_ROOMS if use.scope.room else _THE_BOTS
+    whose = WORDING.yours if use.scope.user else WORDING.the_rooms if use.scope.room else WORDING.the_bots
     return whose[locale].format(amount=amount(use.limit, use.allowed, locale), per=PER[use.limit][locale])
 
 
@@ -377,23 +379,23 @@ def refusal(use: Use, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
     """Return what is said to a person whom a limit keeps out: which limit, and until when."""
     limit = limit_text(use, locale)
     if not use.allowed:
-        return ZERO[locale].format(limit=limit)
+        return WORDING.zero[locale].format(limit=limit)
     if use.limit is Limit.MESSAGES_MINUTE:
         return counted(TOO_FAST, locale, max(math.ceil((use.ends - now).total_seconds()), 1), limit=limit)
     if not use.is_used_up:
-        return BUSY[locale].format(limit=limit)
-    return FULL[locale].format(limit=limit, when=clock_time(use.ends, zone, locale))
+        return WORDING.busy[locale].format(limit=limit)
+    return WORDING.full[locale].format(limit=limit, when=clock_time(use.ends, zone, locale))
 
 
 def note(use: Use, zone: ZoneInfo, locale: Locale) -> str:
     """Return the warning below an answer that used most of a limit."""
     when = clock_time(use.ends, zone, locale)
-    return NOTE[locale].format(percent=use.percent, limit=limit_text(use, locale), when=when)
+    return WORDING.note[locale].format(percent=use.percent, limit=limit_text(use, locale), when=when)
 
 
 def notice(use: Use, zone: ZoneInfo, locale: Locale) -> str:
     """Return what owners are told about the limit of a person, a room or the bot."""
-    return NOTICE[locale].format(
+    return WORDING.notice[locale].format(
         name=use.scope.name,
         percent=use.percent,
         amount=amount(use.limit, use.allowed, locale),
@@ -412,22 +414,12 @@ def use_text(uses: Sequence[Use], locale: Locale) -> str:
     )
 
 
-_EACH_DAY = text("quotas.wording.a_day")
-_EACH_MONTH = text("quotas.wording.a_month")
 PER: dict[Limit, Localized] = {
     Limit.MESSAGES_MINUTE: text("quotas.wording.per.messages_minute"),
-    Limit.TOKENS_DAY: _EACH_DAY,
-    Limit.TOKENS_MONTH: _EACH_MONTH,
-    Limit.COST_DAY: _EACH_DAY,
-    Limit.COST_MONTH: _EACH_MONTH,
+    Limit.TOKENS_DAY: WORDING.a_day,
+    Limit.TOKENS_MONTH: WORDING.a_month,
+    Limit.COST_DAY: WORDING.a_day,
+    Limit.COST_MONTH: WORDING.a_month,
 }
-_YOURS = text("quotas.wording.yours")
-_THE_ROOMS = text("quotas.wording.the_rooms")
-_THE_BOTS = text("quotas.wording.the_bots")
-FULL = text("quotas.wording.full")
-BUSY = text("quotas.wording.busy")
-ZERO = text("quotas.wording.zero")
 TOO_FAST = forms("quotas.wording.too_fast")
-NOTE = text("quotas.wording.note")
-NOTICE = text("quotas.wording.notice")
 USED = text("usage.used")

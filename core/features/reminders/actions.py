@@ -29,7 +29,14 @@ from core.features.reminders.mentions import (
 )
 from core.features.reminders.on_mention import MentionRequest, is_each, read_mention, subject_in
 from core.features.reminders.reminders import REMINDER_SET, Days, Kind, Mention, Reminder
-from core.features.reminders.request import QUESTIONS, Clearing, Removal, read_request
+from core.features.reminders.request import (
+    QUESTIONS,
+    Clearing,
+    ReminderRequest,
+    Removal,
+    read_request,
+    read_requests,
+)
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     PAUSED_TEXT,
@@ -48,7 +55,7 @@ from core.features.reminders.telling import (
 )
 from core.models import NOT_BRIEF
 from core.outgoing import Button
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Sentences, counted, forms
 from core.text.clauses import clauses
 from core.text.language import spoken
 from core.text.markdown import plain_times, quoted
@@ -60,6 +67,9 @@ from core.times.grammar import find_time
 from core.times.reading import Once, Past, Recurrence, Time, Unclear
 from core.times.zones import zone_key
 from core.types import JSONValue, Locale
+
+ACTIONS = Sentences("reminders.actions")
+STEERING = Sentences("reminders.steering")
 
 
 def reminder_actions(reminders: Reminders) -> tuple[Action, ...]:
@@ -149,7 +159,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         if len(found) > 1 and asks_for_all(turn.asked.text):
             answer = await _all(turn, found)
         elif not found:
-            none = NONE if words and not asks_for_all(turn.asked.text) else NONE_SET
+            none = ACTIONS.none_of_these_words if words and not asks_for_all(turn.asked.text) else ACTIONS.none
             answer = ReminderNotice(none[turn.person.locale].format(words=quoted(words)))
         elif len(found) > 1 or not await _is_cancel_asked(turn, words):
             answer = await _which(turn, found)
@@ -173,7 +183,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         arguments=Named,
         instruction=CANCEL_INSTRUCTION,
         example='{"which": "..."}',
-        status=LOOKING,
+        status=ACTIONS.looking,
         called_for=may_be_about,
         asks=True,
         reads=read_cancel,
@@ -188,10 +198,12 @@ async def _all(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
     lines = [f"- {line(turn, each)}" for each in found[:_MAX_OFFERED]]
     more = [counted(MORE, locale, len(found) - len(lines))] if len(found) > len(lines) else []
     choices = (
-        Button(CLEAR[locale], f"/reminders clear {code}", in_place=True),
-        Button(KEEP[locale], f"/reminders keep {code}", in_place=True),
+        Button(STEERING.clear[locale], f"/reminders clear {code}", in_place=True),
+        Button(STEERING.keep[locale], f"/reminders keep {code}", in_place=True),
     )
-    return ReminderNotice("\n".join((CLEAR_ALL[locale].format(count=len(found)), *lines, *more)), choices, asks=True)
+    return ReminderNotice(
+        "\n".join((STEERING.clear_all[locale].format(count=len(found)), *lines, *more)), choices, asks=True
+    )
 
 
 async def _is_cancel_asked(turn: Turn, words: str) -> bool:
@@ -211,7 +223,7 @@ async def _which(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
         Button(f"{number}. {entry(each, turn.person.locale).label}", f"/reminders delete {each.id}", in_place=True)
         for number, each in enumerate(shown, 1)
     )
-    return ReminderNotice("\n".join((WHICH[turn.person.locale], *lines)), choices, asks=True)
+    return ReminderNotice("\n".join((ACTIONS.which[turn.person.locale], *lines)), choices, asks=True)
 
 
 def _cancel_step(answer: ReminderNotice) -> Step:
@@ -242,12 +254,14 @@ def reminder_list(reminders: Reminders) -> Action:
             told = await agenda(turn, reminders, shown, only_reminders=days is None)
             return Step(LIST_NAME, Outcome.DONE, notes=tuple(map(plain_times, told)))
         lines = [line(turn, each) for each in await reminders.of(place_of(turn))]
-        told = lines[:_MAX_LISTED] or [NONE_SET[turn.person.locale]]
+        told = lines[:_MAX_LISTED] or [ACTIONS.none[turn.person.locale]]
         if more := len(lines) - _MAX_LISTED if len(lines) > _MAX_LISTED else 0:
             told.append(counted(MORE, turn.person.locale, more))
         return Step(LIST_NAME, Outcome.DONE if lines else Outcome.NOTHING, notes=tuple(told))
 
-    return Action(LIST_NAME, LIST_WHEN, run, status=LOOKING, informs=True, called_for=may_be_about, reads=read_list)
+    return Action(
+        LIST_NAME, LIST_WHEN, run, status=ACTIONS.looking, informs=True, called_for=may_be_about, reads=read_list
+    )
 
 
 SET_NAME: Final = "ReminderSet"
@@ -286,6 +300,13 @@ def reminder_set(reminders: Reminders) -> Action:
         if moved is not None:
             wish = Wish(moved.text, kind=moved.kind, reminder_id=moved.id)
         at_mention = _at_mention(turn, wanted)
+        if (
+            turn.support.is_trusted
+            and moved is None
+            and at_mention is None
+            and (several := _asked_together(turn, wanted))
+        ):
+            return await _set_all(turn, reminders, several)
         if at_mention is not None:
             answer = await _set_at_mention(turn, reminders, wanted, at_mention)
         elif not wish.text and kind is Kind.REMINDER:
@@ -309,7 +330,7 @@ def reminder_set(reminders: Reminders) -> Action:
         arguments=ReminderWish,
         instruction=SET_INSTRUCTION,
         example='{"text": "...", "when": "...", "at": "", "rule": "", "briefing": false}',
-        status=SETTING,
+        status=ACTIONS.setting,
         called_for=may_be_about,
         asks=True,
         writes=REMINDER_SET,
@@ -326,8 +347,31 @@ def read_arguments(message: str, now: datetime, locale: Locale) -> dict[str, JSO
         return {"text": which, "when": when, "briefing": False} if which else None
     if (asked := read_mention(message, now, locale)) is not None:
         return {"text": asked.text, "when": "", "briefing": False, "mention": asked.mention.subject}
-    request = read_request(message, now, locale)
+    request = next(iter(read_requests(message, now, locale)), None)
     return None if request is None else {"text": request.text, "when": request.when, "briefing": request.briefing}
+
+
+def _asked_together(turn: Turn, wanted: ReminderWish) -> Sequence[ReminderRequest]:
+    """Return the requests of the clause that asks for that reminder, if it asks for several; what is plain first."""
+    now, said = local_now(turn)[0], turn.asked.text
+    locale = spoken(said) or turn.person.locale
+    read = (read_requests(said[slice(*each)], now, locale) for each in clauses(said))
+    found = next((each for each in read if len(each) > 1 and each[0].text == wanted.text), ())
+    return sorted(found, key=lambda each: each.found is not None and isinstance(each.found.time, Unclear))
+
+
+async def _set_all(turn: Turn, reminders: Reminders, requests: Sequence[ReminderRequest]) -> Step:
+    """Set each of several reminders, and say so; the first that lacks anything is asked about, which ends the turn."""
+    step = Step(SET_NAME, Outcome.NOTHING, writes=REMINDER_SET)
+    for request in requests:
+        wish, time = Wish(request.text), None if request.found is None else request.found.time
+        answer = await _known(turn, reminders, wish, time) or await settle_time(turn, reminders, wish, time)
+        if answer.memory is not None:
+            await turn.answer.recall([answer.memory])
+        step = await say(turn, _set_step(answer), with_named_buttons(answer, wish.text))
+        if step.asks:
+            break
+    return step
 
 
 def _at_mention(turn: Turn, wanted: ReminderWish) -> MentionRequest | None:
@@ -437,12 +481,4 @@ def _set_step(answer: ReminderNotice) -> Step:
     return Step(SET_NAME, Outcome.NOTHING, detail=why, writes=REMINDER_SET)
 
 
-LOOKING = text("reminders.actions.looking")
-NONE = text("reminders.actions.none_of_these_words")
-NONE_SET = text("reminders.actions.none")
-WHICH = text("reminders.actions.which")
-CLEAR_ALL = text("reminders.steering.clear_all")
-CLEAR = text("reminders.steering.clear")
-KEEP = text("reminders.steering.keep")
 MORE = forms("reminders.actions.more")
-SETTING = text("reminders.actions.setting")

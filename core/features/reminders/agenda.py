@@ -26,7 +26,7 @@ from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.ports import Clock
 from core.stores import ChangeContext
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Sentences, counted, forms, text
 from core.text.clauses import parts
 from core.text.markdown import time_link, verbatim
 from core.text.unicode import fold, one_line
@@ -36,6 +36,10 @@ from core.times.reading import Once, Past, Recurrence, Time, Unclear
 from core.times.said import asked, is_yearly
 from core.times.zones import zone_key
 from core.types import Locale, MemoryItem, MemoryKind, room_name
+
+LIST = Sentences("memories.list")
+AGENDA = Sentences("reminders.agenda")
+BRIEFING = Sentences("reminders.briefing")
 
 WEEK: Final = 7
 _NEWEST: Final = 300
@@ -203,13 +207,13 @@ def agenda_command(reminders: Reminders) -> Command:
         now, _ = local_now(request.turn)
         days = _days(argument, now, request.locale)
         if days is None:
-            await request.tell(HOW)
+            await request.tell(AGENDA.how)
             return
         shown = "\n".join(await agenda(request.turn, reminders, days))
         length = (days.last - days.first).days + 1
         earlier, later = days.first - timedelta(days=length), days.last + timedelta(days=1)
         begins = [*([earlier] if earlier >= now.date() else [now.date()] if days.first > now.date() else []), later]
-        labels = [PREVIOUS, NEXT][-len(begins) :]
+        labels = [LIST.previous, LIST.next][-len(begins) :]
         buttons = [
             Button(label[request.locale], f"/agenda {begin} {length}", in_place=True)
             for label, begin in zip(labels, begins, strict=True)
@@ -257,14 +261,14 @@ async def agenda(turn: Turn, reminders: Reminders, days: Days, *, only_reminders
     is_long = len(by_day) > WEEK
     shown = [(day, found) for day, found in by_day.items() if found or not is_long]
     told = [told_day(day, found, now, locale) for day, found in shown]
-    return "\n\n".join(told).split("\n") if told else [FREE_LONG[locale]]
+    return "\n\n".join(told).split("\n") if told else [AGENDA.free_long[locale]]
 
 
 def told_day(day: date, things: Sequence[Thing], now: datetime, locale: Locale) -> str:
     """Return the head of a day with the things of that day below it."""
     words = wording.day_told(datetime.combine(day, time(), now.tzinfo), locale)
-    named = {now.date(): TODAY, now.date() + timedelta(days=1): TOMORROW}.get(day)
-    notes = [*([named[locale]] if named else []), *([] if things else [FREE[locale]])]
+    named = {now.date(): AGENDA.today, now.date() + timedelta(days=1): AGENDA.tomorrow}.get(day)
+    notes = [*([named[locale]] if named else []), *([] if things else [AGENDA.free[locale]])]
     head = " · ".join((f"**{words[:1].upper()}{words[1:]}**", *notes))
     return "\n".join((head, *lines_of(things, locale)))
 
@@ -281,21 +285,13 @@ def _line(thing: Thing, locale: Locale) -> str:
     reminder, words = thing.reminder, verbatim(one_line(thing.text, _MAX_SHOWN_CHARS))
     sign = "•" if reminder is None else mark(reminder)
     hour = [] if thing.at is None else [time_link(wording.hour_told(thing.at, locale), thing.at)]
-    notes = [PAUSED[locale]] if reminder is not None and reminder.state is ReminderState.PAUSED else []
+    notes = [AGENDA.paused[locale]] if reminder is not None and reminder.state is ReminderState.PAUSED else []
     if reminder is not None and thing.is_often:
         schedule = reminder.schedule
         notes.append(f"· {wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone)}")
     return " ".join((sign, *hour, words, *notes))
 
 
-TODAY = text("reminders.agenda.today")
-TOMORROW = text("reminders.agenda.tomorrow")
-FREE = text("reminders.agenda.free")
-FREE_LONG = text("reminders.agenda.free_long")
-PAUSED = text("reminders.agenda.paused")
-HOW = text("reminders.agenda.how")
-PREVIOUS = text("memories.list.previous")
-NEXT = text("memories.list.next")
 MORE = forms("reminders.briefing.more")
 
 
@@ -319,9 +315,5 @@ class Briefings:
         things = await planned(self._reminders, place, memory, now, Days.of(now.date()))
         day = wording.day_told(now, locale)
         if not things:
-            return NOTHING[locale].format(day=day)
-        return "\n".join((IN_STORE[locale].format(day=day), *lines_of(things, locale)))
-
-
-IN_STORE = text("reminders.briefing.today")
-NOTHING = text("reminders.briefing.nothing")
+            return BRIEFING.nothing[locale].format(day=day)
+        return "\n".join((BRIEFING.today[locale].format(day=day), *lines_of(things, locale)))

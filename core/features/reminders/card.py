@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.language_choice import PreferencesOf
+from core.answering.asker import PreferencesOf
 from core.commands.command import MAX_LABEL_CHARS, CompletionRequest, Request, offered
 from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
@@ -25,7 +25,7 @@ from core.features.reminders.telling import (
 )
 from core.outgoing import Button, Suggestion
 from core.ports import Clock
-from core.text.catalogue import text, texts
+from core.text.catalogue import Sentences, text, texts
 from core.text.markdown import time_link
 from core.text.unicode import one_line
 from core.times import wording
@@ -33,6 +33,8 @@ from core.times.grammar import find_time
 from core.times.reading import Once, Recurrence, Unclear
 from core.times.zones import likely_zone, zone_key
 from core.types import Locale, room_name
+
+CARD = Sentences("reminders.card")
 
 _MAX_LABEL_CHARS: Final = 40
 
@@ -48,7 +50,7 @@ async def show_card(request: Request, reminder: Reminder, told: str = "", *, can
     if not reminder.private:
         here = room_name(reminder.chat) == room_name(request.incoming.chat)
         called = await request.turn.services.room_called(room_name(reminder.chat), locale)
-        lines.append(HERE[locale] if here else THERE[locale].format(room=called))
+        lines.append(CARD.here[locale] if here else CARD.there[locale].format(room=called))
     undo = [undo_button(reminder, locale)] if can_undo else []
     await request.answer.tell("\n".join(lines), choices=[*undo, *_buttons(request, reminder), back(locale)])
 
@@ -67,7 +69,7 @@ def entry(reminder: Reminder, locale: Locale) -> Button:
 
 def back(locale: Locale) -> Button:
     """Return the button to the list."""
-    return Button(TO_THE_LIST[locale], "/reminders", in_place=True)
+    return Button(CARD.to_the_list[locale], "/reminders", in_place=True)
 
 
 def mark(reminder: Reminder) -> str:
@@ -80,7 +82,7 @@ def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
     """Return when a reminder is due, without its zone, or why it is not."""
     schedule = reminder.schedule
     if reminder.state is ReminderState.FAILED:
-        return FAILED_BRIEFLY[locale]
+        return CARD.failed_briefly[locale]
     if reminder.mention is not None:
         return at_mention(reminder.mention, locale)
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
@@ -95,29 +97,20 @@ def _buttons(request: Request, reminder: Reminder) -> Sequence[Button]:
     buttons: list[Button] = []
     if reminder.kind in {Kind.REMINDER, Kind.MENTION} and may_reword(reminder, place_of(request.turn)):
         buttons.append(
-            Button(EDIT[locale], f"/reminders edit {key}", asks=EDITED[locale], text=reminder.text, in_place=True)
+            Button(
+                CARD.edit[locale], f"/reminders edit {key}", asks=CARD.edited[locale], text=reminder.text, in_place=True
+            )
         )
-    buttons.append(Button(TIME[locale], f"/reminders when {key}", asks=TIME_ASKED[locale], in_place=True))
+    buttons.append(Button(CARD.time[locale], f"/reminders when {key}", asks=CARD.time_asked[locale], in_place=True))
     if reminder.state is ReminderState.PAUSED:
-        buttons.append(Button(RESUME[locale], f"/reminders resume {key}", in_place=True))
+        buttons.append(Button(CARD.resume[locale], f"/reminders resume {key}", in_place=True))
     elif reminder.state in OPEN:
-        buttons.append(Button(PAUSE[locale], f"/reminders pause {key}", in_place=True))
-    return [*buttons, Button(DELETE[locale], f"/reminders delete {key}", in_place=True)]
+        buttons.append(Button(CARD.pause[locale], f"/reminders pause {key}", in_place=True))
+    return [*buttons, Button(CARD.delete[locale], f"/reminders delete {key}", in_place=True)]
 
 
 _MARKS: dict[ReminderState, str] = {ReminderState.PAUSED: "⏸", ReminderState.FAILED: "⚠️", ReminderState.DONE: "✓"}
 _STATES = texts("reminders.card", (ReminderState.PAUSED, ReminderState.FAILED, ReminderState.DONE))
-FAILED_BRIEFLY = text("reminders.card.failed_briefly")
-HERE = text("reminders.card.here")
-THERE = text("reminders.card.there")
-EDIT = text("reminders.card.edit")
-EDITED = text("reminders.card.edited")
-TIME = text("reminders.card.time")
-TIME_ASKED = text("reminders.card.time_asked")
-PAUSE = text("reminders.card.pause")
-RESUME = text("reminders.card.resume")
-DELETE = text("reminders.card.delete")
-TO_THE_LIST = text("reminders.card.to_the_list")
 
 
 @dataclass(frozen=True, slots=True)

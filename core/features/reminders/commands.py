@@ -48,12 +48,16 @@ from core.features.reminders.telling import (
     undo_button,
 )
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.text.markdown import time_link
 from core.text.replies import means_no
 from core.times import wording
 from core.times.grammar import find_time
 from core.types import Localized
+
+LIST = Sentences("reminders.list")
+REMIND = Sentences("reminders.remind")
+STEERING_PLURALS = Plurals("reminders.steering")
 
 _PICK: Final = re.compile(r"pick ([A-Z]{4}) (\d{1,2})")
 _ALOUD: Final = re.compile(r"aloud ([A-Z]{4})")
@@ -164,7 +168,7 @@ class ReminderCommand(_ReminderWords):
         elif is_number(number := (name if verb == "list" else verb) or "1"):
             await self._page(request, int(number))
         else:
-            await request.tell(HOW_TO_BROWSE)
+            await request.tell(LIST.how_to_browse)
 
     async def _one(self, request: Request, verb: str, name: str, rest: str) -> None:
         here = request.incoming.conversation
@@ -185,19 +189,19 @@ class ReminderCommand(_ReminderWords):
         if name is None:
             await self.refuse(request, Refusal.GONE)
         elif names := named(name):
-            await request.refuse(THEIRS, name=names[0])
+            await request.refuse(REMIND.theirs, name=names[0])
         else:
-            await request.refuse(NOT_YOURS)
+            await request.refuse(REMIND.not_yours)
 
     async def _page(self, request: Request, number: int) -> None:
         locale, (now, _) = request.locale, local_now(request.turn)
         found = await self.reminders.of(place_of(request.turn))
         if not found:
-            none = NONE_SET if REMINDER_SET in request.turn.services.off else NONE
-            await request.tell(none if request.incoming.private else NONE_HERE)
+            none = NONE_SET if REMINDER_SET in request.turn.services.off else LIST.none
+            await request.tell(none if request.incoming.private else LIST.none_here)
             return
         page = Page.of("reminders", number, len(found))
-        title = TITLE if request.incoming.private else TITLE_HERE
+        title = LIST.title if request.incoming.private else LIST.title_here
         rows = [
             Row(each.id, line(each, now, locale), entry(each, locale))
             for each in found[page.before : page.before + PAGE_SIZE]
@@ -214,7 +218,7 @@ class ReminderCommand(_ReminderWords):
         """Change the words; without any, take the person's next message for them."""
         if not words:
             await self.replies.await_text(request, f"/reminders edit {reminder.id}")
-            await request.answer.tell(ASK_WORDS[request.locale].format(text=heading(reminder, request.locale)))
+            await request.answer.tell(LIST.ask_words[request.locale].format(text=heading(reminder, request.locale)))
             return
         await self.replies.settle(request)
         changed = await self.reminders.reword(place_of(request.turn), reminder.id, words)
@@ -258,7 +262,9 @@ class ReminderCommand(_ReminderWords):
         count = sum(isinstance(each, Reminder) for each in gone)
         undo = Button(UNDO[request.locale], f"/reminders restore {place.act}", in_place=True)
         can_undo = bool(self.reminders.undo_within and place.act and count)
-        await request.answer.tell(counted(CLEARED, request.locale, count), choices=[undo] if can_undo else [])
+        await request.answer.tell(
+            counted(STEERING_PLURALS.cleared, request.locale, count), choices=[undo] if can_undo else []
+        )
 
     async def _restore(self, request: Request, act: str) -> None:
         """Bring back what one act deleted."""
@@ -266,7 +272,9 @@ class ReminderCommand(_ReminderWords):
         if not any(undone):
             await self.refuse(request, Refusal.TOO_LATE)
             return
-        await request.answer.tell(counted(RESTORED, request.locale, sum(undone)), choices=[back(request.locale)])
+        await request.answer.tell(
+            counted(STEERING_PLURALS.restored, request.locale, sum(undone)), choices=[back(request.locale)]
+        )
 
     async def _undo(self, request: Request, reminder: Reminder, _: str) -> None:
         await tell_undone(request, self.reminders, reminder.id)
@@ -275,7 +283,7 @@ class ReminderCommand(_ReminderWords):
         """Tick off what was said below that button."""
         said = await self.reminders.said(place_of(request.turn), batch)
         if not said:
-            await request.tell(NOT_YOURS)
+            await request.tell(REMIND.not_yours)
             return
         await request.answer.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
 
@@ -302,7 +310,7 @@ class RemindCommand(_ReminderWords):
     async def _remind(self, request: Request, argument: str) -> None:
         """Set a reminder by the words for a time and the rest of the text, or what a button says."""
         if not argument:
-            await request.tell(HOW_TO_REMIND)
+            await request.tell(REMIND.how_to)
         elif not _LATER.fullmatch(argument) and await self.tell_done(request):
             pass
         elif (found := _PICK.fullmatch(argument)) is not None:
@@ -369,7 +377,7 @@ class RemindCommand(_ReminderWords):
             await request.confirmed(code, Wish)
             now, _ = local_now(request.turn)
             if means_no(words) and find_time(words, now, request.locale) is None:  # "no, at 9"
-                await request.tell(LEFT)
+                await request.tell(REMIND.left)
             else:
                 await self.settle(request, asked[1], words)
 
@@ -388,7 +396,7 @@ class RemindCommand(_ReminderWords):
         place = place_of(request.turn)
         said = await self.reminders.said(place, batch)
         if not said:
-            await request.tell(NOT_YOURS)
+            await request.tell(REMIND.not_yours)
             return
         now, until = (
             request.turn.services.clock.now(),
@@ -400,7 +408,7 @@ class RemindCommand(_ReminderWords):
             return
         until = again[0].due or until  # put off before a restart, it is due by the time of then
         at = time_link(wording.told(until, now, said[0].schedule.zone, request.locale), until)
-        lines = [AGAIN[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
+        lines = [REMIND.again[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
         await request.answer.tell("\n".join(lines))
 
 
@@ -450,19 +458,6 @@ _VERBS: Final = (
     MenuEntry("undo", text("reminders.verbs.undo"), " N", fields=(_ONE,)),
 )
 WHAT_AND_WHEN: Final = completed_field("text", text("reminders.remind.field"), required=True)
-TITLE = text("reminders.list.title")
-TITLE_HERE = text("reminders.list.title_here")
-NONE = text("reminders.list.none")
-NONE_HERE = text("reminders.list.none_here")
 NONE_SET = text("reminders.actions.none")
-HOW_TO_BROWSE = text("reminders.list.how_to_browse")
-ASK_WORDS = text("reminders.list.ask_words")
-HOW_TO_REMIND = text("reminders.remind.how_to")
 OVER = text("reminders.remind.over")
-LEFT = text("reminders.remind.left")
-NOT_YOURS = text("reminders.remind.not_yours")
-THEIRS = text("reminders.remind.theirs")
-AGAIN = text("reminders.remind.again")
 NOT_CLEARED = text("reminders.steering.not_cleared")
-CLEARED = forms("reminders.steering.cleared")
-RESTORED = forms("reminders.steering.restored")

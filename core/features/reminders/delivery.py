@@ -8,15 +8,19 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from core.answering.language_choice import Locales
+from core.answering.asker import Locales
 from core.features.reminders.reminders import Kind, Reminder
 from core.features.reminders.telling import MENTION_SIGN, heading, skipped
 from core.outgoing import Button, Mention, OutgoingMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.text.markdown import quoted, time_link, verbatim
 from core.text.unicode import one_line
 from core.times import wording
 from core.types import Locale, Localized
+
+DUE = Sentences("reminders.due")
+DUE_PLURALS = Plurals("reminders.due")
+MENTION = Sentences("reminders.mention")
 
 LATE: Final = timedelta(seconds=60)
 """After this long a reminder says when it was due."""
@@ -55,7 +59,7 @@ class DueMessages:
             words = "\n\n".join([await self._briefed(due, now, locale) for due in batch])
         elif first.kind is Kind.RETURN:
             zone = wording.zone_told(first.text, now, locale)
-            words = f"{_sign(batch[0])}{BACK[locale].format(zone=zone)}{_late(batch[0], now, locale)}"
+            words = f"{_sign(batch[0])}{DUE.back[locale].format(zone=zone)}{_late(batch[0], now, locale)}"
         elif first.kind is Kind.MENTION:
             words = "\n".join(_over(due, locale) for due in batch)
         else:
@@ -82,7 +86,7 @@ def _listed(batch: Sequence[Due], now: datetime, locale: Locale) -> str:
         [due] = batch
         words = "\n".join(verbatim(line) for line in due.reminder.text.splitlines() if line.strip())
         return "\n".join(filter(None, (f"{_sign(due)}⏰ {words}{_late(due, now, locale)}", _skipped(due, locale))))
-    lines = [f"⏰ {counted(SEVERAL, locale, len(batch))}"]
+    lines = [f"⏰ {counted(DUE_PLURALS.several, locale, len(batch))}"]
     for due in batch:
         words = verbatim(one_line(due.reminder.text, len(due.reminder.text)))
         lines.append(f"• {_sign(due)}{words}{_late(due, now, locale, ' · ')}")
@@ -93,7 +97,7 @@ def _over(due: Due, locale: Locale) -> str:
     """Return that one is not said at a mention any more; what was never said at one is said now."""
     reminder, mention = due.reminder, due.reminder.mention
     subject = quoted(mention.subject) if mention is not None else ""
-    sentence = UNMENTIONED if reminder.sent_at is None else ENDED
+    sentence = MENTION.unmentioned if reminder.sent_at is None else MENTION.ended
     return f"{_sign(due)}{MENTION_SIGN} {sentence[locale].format(text=heading(reminder, locale), subject=subject)}"
 
 
@@ -117,37 +121,26 @@ def _late(due: Due, now: datetime, locale: Locale, before: str = "\n") -> str:
         return ""
     when = time_link(wording.told(at, now, due.reminder.schedule.zone, locale), at)
     if not due.missed:
-        return before + WAS_DUE[locale].format(at=when)
-    return before + counted(MISSED, locale, due.missed, at=when)
+        return before + DUE.was_due[locale].format(at=when)
+    return before + counted(DUE_PLURALS.missed, locale, due.missed, at=when)
 
 
 def _choices(first: Reminder, locale: Locale) -> tuple[Button, ...]:
     """Return the buttons below what is said."""
     if first.kind is Kind.RETURN:
-        back = Button(BACK_YES[locale], f"/timezone {first.text}", in_place=True)
-        return back, Button(TOMORROW[locale], f"/remind later {first.batch} 1d", in_place=True)
+        back = Button(DUE.back_yes[locale], f"/timezone {first.text}", in_place=True)
+        return back, Button(DUE.tomorrow[locale], f"/remind later {first.batch} 1d", in_place=True)
     return _buttons(first.batch, locale) if first.kind is Kind.REMINDER else ()
 
 
 def _buttons(batch: str, locale: Locale) -> tuple[Button, ...]:
     return (
-        Button(DONE[locale], f"/reminders done {batch}", in_place=True),
-        Button(MINUTES[locale], f"/remind later {batch} 10m", in_place=True),
-        Button(HOUR[locale], f"/remind later {batch} 1h", in_place=True),
-        Button(TOMORROW[locale], f"/remind later {batch} 1d", in_place=True),
+        Button(DUE.done[locale], f"/reminders done {batch}", in_place=True),
+        Button(DUE.minutes[locale], f"/remind later {batch} 10m", in_place=True),
+        Button(DUE.hour[locale], f"/remind later {batch} 1h", in_place=True),
+        Button(DUE.tomorrow[locale], f"/remind later {batch} 1d", in_place=True),
     )
 
 
-BACK = text("reminders.due.back")
-BACK_YES = text("reminders.due.back_yes")
-UNMENTIONED = text("reminders.mention.unmentioned")
-ENDED = text("reminders.mention.ended")
-SEVERAL = forms("reminders.due.several")
-WAS_DUE = text("reminders.due.was_due")
-MISSED = forms("reminders.due.missed")
 ROOM_OFF = text("reminders.due.room_off")
 ROOM_REFUSED = text("reminders.due.room_refused")
-DONE = text("reminders.due.done")
-MINUTES = text("reminders.due.minutes")
-HOUR = text("reminders.due.hour")
-TOMORROW = text("reminders.due.tomorrow")

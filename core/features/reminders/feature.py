@@ -42,11 +42,13 @@ from core.features.reminders.telling import (
 )
 from core.outgoing import Button
 from core.text import assertions
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, counted, forms, text
 from core.text.markdown import plain_times
 from core.text.unicode import one_line
 from core.times import rules, wording
 from core.types import ChatKey, Incoming, JSONValue, Locale, MemoryItem, UserKey, room_name
+
+TIMEZONE_PLURALS = Plurals("preferences.timezone")
 
 _MAX_OFFERED: Final = 3
 _MAX_LABEL_CHARS: Final = 30
@@ -250,11 +252,11 @@ def follow_zone(reminders: Reminders) -> Callable[[Request, ZoneChange], Awaitab
         own, zone = request.person.own_zone, change.zone
         moved, stayed = await reminders.move_zone(request.incoming.user, zone, "" if own is None else str(own))
         place, told = place_of(request.turn), list[str]()
-        for sentence, found in ((MOVED, moved), (STAYED, stayed)):
+        for sentence, found in ((TIMEZONE_PLURALS.moved, moved), (TIMEZONE_PLURALS.stayed, stayed)):
             if heard := [each for each in found if is_heard(each, place)]:
                 lines = [_line(each, zone, request) for each in heard[:_MAX_LISTED]]
                 rest = len(heard) - len(lines)
-                more = [counted(MORE, request.locale, rest)] if rest else []
+                more = [counted(TIMEZONE_PLURALS.more, request.locale, rest)] if rest else []
                 told.append("\n".join((counted(sentence, request.locale, len(heard)), *lines, *more)))
         back = await reminders.ask_back(place, change.home, change.until)
         if isinstance(back, Reminder) and back.due is not None:
@@ -280,9 +282,6 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
 
 
 ASK_BACK = text("preferences.heard.ask_back")
-MOVED = forms("preferences.timezone.moved")
-STAYED = forms("preferences.timezone.stayed")
-MORE = forms("preferences.timezone.more")
 
 
 _OTHERS_S: Final = 5.0

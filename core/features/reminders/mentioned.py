@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from core.memory.embedding import Embedding
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import index_terms
 from core.text.assertions import asks_to_delete
 from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
@@ -86,7 +86,6 @@ class Subjects:
     """Compares messages with what people are to mention. Keeps the stems of words, and the vectors of subjects."""
 
     def __init__(self) -> None:
-        self._lexicon = Lexicon()
         self._space = ""
         self._vectors: dict[bytes, Vector] = {}
         """Of subjects and their words, by digests: what people wrote is not kept."""
@@ -105,7 +104,7 @@ class Subjects:
             own = {part.word for parts in near for part in parts} | {part.word for part, _ in slips}
             vectors |= await self._known(list(own), embedding)
             vectors |= await _vectors(words.words if near else [slip for _, slip in slips], embedding)
-        likeness = _Likeness(words, vectors, self._lexicon, may_mean=not _is_for_bot(said))
+        likeness = _Likeness(words, vectors, may_mean=not _is_for_bot(said))
         return [likeness.has(parts, whole) for (_, parts), whole in zip(wanted, wholes, strict=True)]
 
     async def _known(self, texts: Sequence[str], embedding: Embedding) -> dict[str, Vector]:
@@ -148,11 +147,10 @@ class _Likeness:
     "Do you work offline?" asks, and tells nothing of a job.
     """
 
-    def __init__(self, said: _Said, vectors: Mapping[str, Vector], lexicon: Lexicon, *, may_mean: bool) -> None:
+    def __init__(self, said: _Said, vectors: Mapping[str, Vector], *, may_mean: bool) -> None:
         self._said = said
         self._may_mean = may_mean
         self._vectors = vectors
-        self._lexicon = lexicon
         self._names = np.mean([vectors[name] for name in _NAMES], axis=0) if vectors else None
 
     def has(self, parts: Sequence[_SubjectWord], whole: float) -> bool:
@@ -192,7 +190,7 @@ class _Likeness:
             return True
         if cosine < _FORM[0] or whole < _FORM[1]:
             return False
-        return not frozenset(self._lexicon.index_terms([word])).isdisjoint(self._lexicon.index_terms([said]))
+        return not frozenset(index_terms([word])).isdisjoint(index_terms([said]))
 
 
 def _cosine(vectors: Mapping[str, Vector], one: str, other: str) -> float:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -21,11 +21,31 @@ from core.text.replies import Doing, means_no, means_yes, numbered
 from core.text.unicode import flat
 from core.text.words import WORD, word_tables
 from core.times.grammar import MAX_CHARS, find_time, names_time
-from core.times.reading import Beside, FoundTime, Once
+from core.times.reading import (
+    TOLD_LAST,
+    Beside,
+    ClockTime,
+    FoundTime,
+    Once,
+    Past,
+    Recurrence,
+    Time,
+    Unclear,
+)
 from core.types import Incoming, Locale
 
 EDGES: Final = " \t\n,.;:!?-–—"
 _MAX_POLITE: Final = 6
+_NOON: Final = 12
+_FIRST_HOUR: Final = 7
+"""The first hour that is rather before noon where it may be either."""
+
+_AND: Final = re.compile(
+    r"\s*,\s*(?:(?:e|and|y)\s+)?(?:(?:also|tambem|tambien)\s+)?|\s+(?:e|and|y)\s+(?:(?:also|tambem|tambien)\s+)?"
+)
+_NEAR_CHARS: Final = 4
+"""How far from the beginning of a clause its time begins: behind "a", "no", "para"."""
+
 _MAX_REST_CHARS: Final = 12
 
 _WORDS: Final = Path(__file__).with_name("request.toml")
@@ -33,7 +53,7 @@ _FORMS: Final = {
     "before": rf"[\s¿¡{re.escape(EDGES)}]*(?:(?:{{}})(?!\w)[\s{re.escape(EDGES)}¿¡]*)?",
     "after": r"(?:^|[\s,.!?]+)(?:{})[\W_]*$",
     "others": r"(?<!\w)(?:{})\s+$",
-    **dict.fromkeys(("ask", "question", "named", "wake", "timer", "briefing", "task"), WORD),
+    **dict.fromkeys(("ask", "question", "named", "wake", "timer", "briefing", "task", "that_day"), WORD),
 }
 
 
@@ -66,6 +86,7 @@ class RequestWords:
     timer: re.Pattern[str]
     deed: re.Pattern[str]
     task: re.Pattern[str]
+    that_day: re.Pattern[str]
     briefing: re.Pattern[str]
     woken: str
     timed: str
@@ -93,6 +114,73 @@ def read_request(message: str, now: datetime, locale: Locale) -> ReminderRequest
         if (asked := _asked(words, message, text)) is not None:
             return _read(words, message, asked, now, locale)
     return None
+
+
+def read_requests(message: str, now: datetime, locale: Locale) -> Sequence[ReminderRequest]:
+    """Return the requests that a message makes, each with its own time; () if it asks for no reminder.
+
+    "Remind me at 9 to call Ana and on friday at 5 to pay" makes two; an hour without a day is on the day before it.
+    """
+    text = flat(message[:MAX_CHARS])
+    for words in sorted(request_words(), key=lambda each: each.locale.code != locale.code):
+        if (asked := _asked(words, message, text)) is None:
+            continue
+        for joint in _AND.finditer(text, asked.end):
+            first = _read(words, message[: joint.start()], asked, now, locale)
+            if first is None or first.found is None or not first.text:
+                continue
+            rest = _following(words, message[joint.end() :], first.found, now, locale)
+            if rest and (rest[0].text != TOLD_LAST or first.text == TOLD_LAST):  # else it is when, and of the first
+                return (first, *rest)
+        whole = _read(words, message, asked, now, locale)
+        return () if whole is None else (whole,)
+    return ()
+
+
+def _following(
+    words: RequestWords, message: str, before: FoundTime, now: datetime, locale: Locale
+) -> Sequence[ReminderRequest]:
+    """Return the requests of a text that goes on behind one: it begins with a time, and names a deed; else ()."""
+    for joint in (*_AND.finditer(flat(message)), None):
+        head = message if joint is None else message[: joint.start()]
+        own = read_request(head, now, locale)
+        found = find_time(head, now, locale) if own is None else own.found
+        if found is None or (own is None and found.spans[0][0] > _NEAR_CHARS):
+            continue
+        time = _on_day_of(before.time, found.time)
+        what = own.text if own is not None else deed(words, head, found.spans)
+        what = what or (TOLD_LAST if isinstance(found.time, Beside) else "")
+        is_deed = has_hour(time) or words.deed.match(flat(found.without(head))) is not None
+        if not what or not (own is not None or is_deed):
+            continue
+        request = ReminderRequest(what, replace(found, time=time), " ".join(head[slice(*each)] for each in found.spans))
+        if joint is None:
+            return (request,)
+        rest = _following(words, message[joint.end() :], request.found or found, now, locale)
+        if rest and (rest[0].text != TOLD_LAST or what == TOLD_LAST):
+            return (request, *rest)
+    return ()
+
+
+def has_hour(time: Time) -> bool:
+    """Return whether a time names an hour; one beside an event does."""
+    times = time.options if isinstance(time, Unclear) else (time,)
+    return all(each.has_hour if isinstance(each, Once | Recurrence) else True for each in times)
+
+
+def _on_day_of(before: Time, time: Time) -> Time:
+    """Return a time on the day of the one before, if it names none: "tomorrow at 9 …, and at 11 …"."""
+    if not isinstance(before, Once) or not before.has_day:
+        return time
+    day = before.at.date()
+
+    def on_day(each: Once | Recurrence) -> Once | Recurrence:
+        is_hour = isinstance(each, Once) and not each.has_day
+        return Once(datetime.combine(day, each.at.timetz())) if is_hour and isinstance(each, Once) else each
+
+    if isinstance(time, Unclear):
+        return replace(time, options=tuple(map(on_day, time.options)))
+    return on_day(time) if isinstance(time, Once) else time
 
 
 def _asked(words: RequestWords, message: str, text: str) -> _RequestSpan | None:
@@ -123,6 +211,9 @@ def _read(
     is_briefing = words.briefing.fullmatch(flat(head[asked.start : asked.end])) is not None
     found = find_time(masked, now, locale, bare=asked.is_timer)
     rest = flat(head[asked.end :]).lstrip(EDGES)
+    told = None if is_briefing else _of_told(words, head[polite : asked.start], head[asked.end :], now, locale)
+    if told is not None:
+        return ReminderRequest(told[0], FoundTime(((polite, len(head)),), told[1]), head[polite:])
     if found is None and (asked.needs_time or not (_names_deed(words, rest, masked) or _names_task(words, rest))):
         return None
     if is_briefing and found is not None and isinstance(found.time, Once) and not found.time.has_hour:
@@ -132,6 +223,59 @@ def _read(
     what = deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
     event = found.time.event if found is not None and isinstance(found.time, Beside) else ""
     return ReminderRequest("" if is_briefing else what.strip() or asked.deed or event, found, when, is_briefing)
+
+
+def _of_told(words: RequestWords, told: str, behind: str, now: datetime, locale: Locale) -> tuple[str, Time] | None:
+    """Return what a request is about that says only when, behind what it is of, and when that is; None for another.
+
+    "The exam is on friday at 9, remind me the day before" is about the exam; "that day at 4" with nothing before it is
+    on the day of what was told last.
+    """
+    on_that_day = words.that_day.search(flat(behind))
+    rest = behind if on_that_day is None else f"{behind[: on_that_day.start()]} {behind[on_that_day.end() :]}"
+    own, event = find_time(rest, now, locale), find_time(told, now, locale)
+    if own is None or isinstance(own.time, Recurrence):
+        return None
+    what, left = bare(words, told, is_first=True), deed(words, rest, own.spans)
+    if event is not None and what and not left and not isinstance(event.time, Beside):
+        time = _beside(event.time, own.time, now)
+        return None if time is None else (what, time)
+    if on_that_day is None or event is not None or not left:
+        return None
+    hour = own.time.options[0] if isinstance(own.time, Unclear) else own.time
+    if not isinstance(hour, Once) or hour.has_day:
+        return None
+    clock = (
+        ClockTime(hour.at.hour % _NOON or _NOON, hour.at.minute, halves=True)
+        if isinstance(own.time, Unclear)
+        else (ClockTime(hour.at.hour, hour.at.minute))
+    )
+    return " ".join(filter(None, (what, left))), Beside(timedelta(), TOLD_LAST, clock)
+
+
+def _beside(event: Time, own: Time, now: datetime) -> Time | None:
+    """Return the time that is named by an event's: so long before it, at an hour of its day, or one of its own."""
+    if isinstance(own, Beside):
+        if own.event != TOLD_LAST or not isinstance(event, Once) or not event.has_hour:
+            return None
+        at = (event.at.astimezone(UTC) + own.offset).astimezone(event.at.tzinfo)
+        at = at if own.hour is None else at.replace(hour=own.hour.hour, minute=own.hour.minute)
+        return Once(at) if at > now else Past(at)
+    hours = own.options if isinstance(own, Unclear) else (own,)
+    if not isinstance(event, Once | Recurrence) or not all(
+        isinstance(each, Once) and not each.has_day for each in hours
+    ):
+        return own
+    first = event.first if isinstance(event, Recurrence) else event.at
+    if isinstance(event, Recurrence) and "BYHOUR" in event.rule:
+        return None
+    walls = [first.replace(hour=each.at.hour, minute=each.at.minute) for each in hours if isinstance(each, Once)]
+    sooner = [each for each in walls if each < first] if first.hour >= _FIRST_HOUR else []
+    times = [
+        Recurrence(event.rule, each) if isinstance(event, Recurrence) else Once(each)
+        for each in ([max(sooner)] if sooner else walls)
+    ]
+    return times[0] if len(times) == 1 else Unclear(tuple(times))
 
 
 def _names_deed(words: RequestWords, rest: str, masked: str) -> bool:

@@ -19,11 +19,13 @@ from core.features.reminders.telling import as_time, heading, place_of
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.text.catalogue import forms
+from core.text.catalogue import Plurals
 from core.text.language import from_tag
 from core.text.unicode import clean, fold
 from core.times.rules import instant, next_after, problem, read, skipping
 from core.types import ChatKey, ConversationKey, Locale, UserKey
+
+IMPORT_PLURALS = Plurals("transfer.import")
 
 _PRODUCT: Final = "-//Elefante//Reminders//EN"
 _AHEAD: Final = timedelta(days=366 * 20)
@@ -172,7 +174,11 @@ class ReminderSection(Section):
         """Return what is told of entries that were read, `unread` others, and how many reminders they would be."""
         new, old = await self._sorted(request, entries)
         total = len(new) + len(old)
-        return ((IN_IT, total), (KNOWN, len(old)), (LEFT, unread + len(entries) - total)), total
+        return (
+            (IMPORT_PLURALS.reminders_in_it, total),
+            (IMPORT_PLURALS.reminders_known, len(old)),
+            (IMPORT_PLURALS.reminders_left, unread + len(entries) - total),
+        ), total
 
     async def save(self, request: Request, entries: Sequence[Any]) -> tuple[Counts, bool]:
         """Set the reminders of entries that were read; return what is told of that, and whether it can be undone."""
@@ -180,8 +186,10 @@ class ReminderSection(Section):
         new, known = await self._sorted(request, entries)
         old = [each for each in known if same(each) not in mine]
         made = await self._set(request, new) + len(known) - len(old)
-        told = [(SET, made)] if entries and (new or known) else []
-        return [*told, *([(KNOWN, len(old))] if old else [])], bool(made and self._reminders.undo_within)
+        told = [(IMPORT_PLURALS.reminders_set, made)] if entries and (new or known) else []
+        return [*told, *([(IMPORT_PLURALS.reminders_known, len(old))] if old else [])], bool(
+            made and self._reminders.undo_within
+        )
 
     async def _sorted(
         self, request: Request, entries: Sequence[Any]
@@ -291,9 +299,3 @@ def _mention(given: Any) -> Mention:
     if not subject:
         raise ValueError("nothing to be mentioned")
     return Mention(subject, given["each"] is True)
-
-
-IN_IT = forms("transfer.import.reminders_in_it")
-KNOWN = forms("transfer.import.reminders_known")
-LEFT = forms("transfer.import.reminders_left")
-SET = forms("transfer.import.reminders_set")

@@ -26,7 +26,7 @@ from core.features.reminders.storage import ReminderStore
 from core.memory.embedding import Embedding
 from core.memory.memories import Memories
 from core.ports import Clock
-from core.storage.lexicon import Lexicon, keywords
+from core.storage.lexicon import index_terms, keywords, query_terms
 from core.text.unicode import clean
 from core.text.words import FUNCTION_WORDS
 from core.times import rules
@@ -113,7 +113,6 @@ class Reminders:
         self.wake = wake
         self._is_off = is_off
         self._answering = frozenset(answering)
-        self._lexicon = Lexicon()
         self._subjects = Subjects()
 
     @property
@@ -206,7 +205,7 @@ class Reminders:
         telling = [words for words in texts if not FUNCTION_WORDS.issuperset(keywords(words))]
         known, found = await self.of(place) if telling else (), dict[str, Reminder]()
         for words in telling:
-            wanted = self._lexicon.query_terms(words)
+            wanted = query_terms(words)
             scored = [(reminder, self._shared(wanted, reminder.named_by)) for reminder in known]
             best = sorted(scored, key=lambda each: -each[1])  # of equals, the next first
             found |= {reminder.id: reminder for reminder, shared in best if shared}
@@ -563,7 +562,7 @@ class Reminders:
 
     def _shared(self, wanted: Iterable[Sequence[str]], text: str) -> int:
         """Return how many of the wanted words a text has, by their stems."""
-        terms = set(self._lexicon.index_terms([text]))
+        terms = set(index_terms([text]))
         return sum(not terms.isdisjoint(word) for word in wanted)
 
 

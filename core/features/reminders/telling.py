@@ -18,9 +18,11 @@ from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import Kind, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
-from core.text.catalogue import in_words, text, texts
+from core.text.catalogue import Sentences, in_words, text, texts
+from core.text.clauses import parts
 from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.text.unicode import one_line
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
@@ -28,11 +30,18 @@ from core.times.said import is_of_place
 from core.times.zones import exemplar, zone_key
 from core.types import Locale, Localized, MemoryItem
 
+CARD = Sentences("reminders.card")
+MENTION = Sentences("reminders.mention")
+TOLD = Sentences("reminders.told")
+
 _MAX_OPTIONS: Final = 5
 _MAX_LABEL_CHARS: Final = 40
 _MAX_MEMORIES: Final = 5
 _EVENING_HOUR: Final = 18
 _MORNING_HOUR: Final = 8
+_FIRST_HOUR: Final = 7
+"""The first hour that is rather before noon where it may be either."""
+
 _NOON: Final = 12
 _NEAR_MINUTES: Final = 4 * 60
 """To so near an hour a reminder is moved where the words may also mean another half of the day."""
@@ -94,7 +103,7 @@ async def settle_time(
         case Once() | Recurrence() if is_sure:
             return await put(turn, reminders, wish, time)
         case Once() | Recurrence():
-            return await _ask(turn, wish, [time], MEANT)
+            return await _ask(turn, wish, [time], TOLD.meant)
         case Unclear():
             return await _ask(turn, wish, time.options, WHY[time.why])
         case Past():
@@ -147,7 +156,7 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurre
         moved = await reminders.reschedule(place, wish.reminder_id, time)
         if isinstance(moved, Refusal):
             return refused(turn, reminders, moved)
-        return told(turn, moved, MOVED_TEXT, can_undo=bool(reminders.undo_within))
+        return told(turn, moved, TOLD.moved_text, can_undo=bool(reminders.undo_within))
     # The zone that was named is no guess, and what waits for a mention has no hour.
     guessed = guessed and wish.mention is None and as_schedule(time).zone == zone_key(now)
     made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind, mention=wish.mention)
@@ -161,18 +170,18 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurre
 async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> ReminderNotice:
     """Return the sentence about a reminder that was set; the first by a guessed zone asks whether that is right."""
     now, guessed = local_now(turn)
-    sentence = BRIEFED if made.kind is Kind.BRIEFING else SET
+    sentence = TOLD.briefed if made.kind is Kind.BRIEFING else SET
     answer = told(turn, made, sentence, can_undo=bool(reminders.undo_within))
     if not (guessed and made.schedule.guessed) or await reminders.any_guessed(made.user, made):
         return answer
     locale, zone = turn.person.locale, zone_key(now)
-    asked = ZONE[locale].format(zone=wording.zone_told(zone, now, locale))
-    right = Button(RIGHT[locale], f"/timezone {zone}")
+    asked = TOLD.zone[locale].format(zone=wording.zone_told(zone, now, locale))
+    right = Button(TOLD.right[locale], f"/timezone {zone}")
     await open_offers(turn, [right], asked)
     choices = (
         *answer.choices,
         right,
-        Button(OTHER[locale], "/timezone", asks=OTHER_ASKED[locale]),
+        Button(TOLD.another_zone[locale], "/timezone", asks=TOLD.another_zone_asked[locale]),
     )
     return replace(answer, text=f"{answer.text}\n\n{asked}", choices=choices)
 
@@ -201,14 +210,14 @@ def _at_home(turn: Turn, reminder: Reminder) -> list[str]:
     if due is None or reminder.mention is not None or wording.offset(zone, due) == wording.offset(own, due):
         return []
     at = wording.told(due, now, own, locale)
-    return [AT_HOME[locale].format(at=time_link(at, due), zone=wording.zone_told(own, due, locale))]
+    return [TOLD.at_home[locale].format(at=time_link(at, due), zone=wording.zone_told(own, due, locale))]
 
 
 def heading(each: Reminder | Wish, locale: Locale, *, max_chars: int | None = QUOTED_CHARS) -> str:
     """Return the text of a reminder in quotation marks, or what a briefing is called."""
     if each.kind is Kind.RETURN:
-        return RETURNING[locale].format(place=exemplar(each.text, locale))
-    return BRIEFING[locale] if each.kind is Kind.BRIEFING else quoted(each.text, max_chars)
+        return CARD.returning[locale].format(place=exemplar(each.text, locale))
+    return CARD.briefing[locale] if each.kind is Kind.BRIEFING else quoted(each.text, max_chars)
 
 
 def undo_button(reminder: Reminder, locale: Locale) -> Button:
@@ -235,7 +244,7 @@ def when(reminder: Reminder, now: datetime, locale: Locale, own_zone: str = "") 
     if reminder.mention is not None:
         until = "" if due is None else wording.day_told(due.astimezone(ZoneInfo(schedule.zone)), locale, now)
         words = at_mention(reminder.mention, locale)
-        return UNTIL[locale].format(when=words, day=until) if until else words
+        return MENTION.until[locale].format(when=words, day=until) if until else words
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if due is None or (rule and reminder.state in {ReminderState.PAUSED, ReminderState.REMOVED}):
         return rule
@@ -246,19 +255,19 @@ def when(reminder: Reminder, now: datetime, locale: Locale, own_zone: str = "") 
     words = f"{day} · {wording.zone_told(schedule.zone, at, locale)}"
     named = time_link(words, at)
     explained = skipped(schedule, due, locale)
-    words = NEXT[locale].format(rule=rule, next=named) if rule else named
+    words = TOLD.next[locale].format(rule=rule, next=named) if rule else named
     return f"{words}\n{explained}" if explained else words
 
 
 def at_mention(mention: Mention, locale: Locale) -> str:
     """Return at which mention something is said, and whether each time."""
-    return (EACH_MENTION if mention.each else MENTION)[locale].format(subject=quoted(mention.subject))
+    return (MENTION.each if mention.each else MENTION.once)[locale].format(subject=quoted(mention.subject))
 
 
 def mentioned(reminder: Reminder, locale: Locale) -> str:
     """Return the line by which it is said, as the person has mentioned what it waited for."""
     subject = "" if reminder.mention is None else quoted(reminder.mention.subject)
-    return f"{MENTION_SIGN} {MENTIONED[locale].format(text=heading(reminder, locale), subject=subject)}"
+    return f"{MENTION_SIGN} {MENTION.mentioned[locale].format(text=heading(reminder, locale), subject=subject)}"
 
 
 def skipped(schedule: Schedule, due: datetime, locale: Locale) -> str:
@@ -268,7 +277,7 @@ def skipped(schedule: Schedule, due: datetime, locale: Locale) -> str:
         return ""
     local = due.astimezone(ZoneInfo(schedule.zone))
     told_hour = wording.hour_told(datetime.combine(local.date(), hour), locale)
-    return SKIPPED[locale].format(hour=told_hour, day=wording.day_told(local, locale))
+    return TOLD.skipped[locale].format(hour=told_hour, day=wording.day_told(local, locale))
 
 
 def refused(turn: Turn, reminders: Reminders, refusal: Refusal) -> ReminderNotice:
@@ -300,7 +309,7 @@ async def _ask(
     code = await turn.services.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
     labels = [label(option, now, locale, zone_key(local_now(turn)[0])) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
-    choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
+    choices.append(Button(TOLD.another[locale], f"/remind at {code}", asks=TOLD.another_asked[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
     return ReminderNotice(asked, tuple(choices), asks=True)
 
@@ -316,7 +325,7 @@ async def at_mentions(
     code = await turn.services.confirmations.ask(
         turn.conversation.thread.conversation, replace(wish, options=(as_schedule(end),))
     )
-    asked = MENTION_MEANT[locale].format(text=heading(wish, locale), when=at_mention(wish.mention, locale))
+    asked = MENTION.meant[locale].format(text=heading(wish, locale), when=at_mention(wish.mention, locale))
     return ReminderNotice(asked, (Button(YES[locale], f"/remind pick {code} 1", in_place=True),), asks=True)
 
 
@@ -329,38 +338,80 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> ReminderNotice:
         later += timedelta(days=1)
     past = wording.told(at, now, zone_key(now), turn.person.locale)
     past = past[:1].upper() + past[1:]  # it begins the sentence
-    return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
+    return await _ask(turn, replace(wish, past=at), [Once(later)], TOLD.passed, past=past)
 
 
 async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside, *, is_sure: bool) -> ReminderNotice:
     """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
     now, _ = local_now(turn)
-    memory, at = await _hour_in_memories(turn, beside.event, now)
+    if _telling(beside.event):
+        memory, at = await _hour_in_memories(turn, beside, now)
+        known = await reminders.matching(place_of(turn), beside.event) if at is None else ()
+    else:  # "the day before", "two hours before it"
+        memory, at, known = await _told_last(turn, reminders, now)
+        told_last = next((each.text for each in known), memory.content if memory is not None else "")
+        wish = replace(wish, text=told_last) if told_last and not _telling(wish.text) else wish
+    at = at or next((each.due for each in known if each.due), None)
     if at is None:
-        known = [each.due for each in await reminders.matching(place_of(turn), beside.event) if each.due]
-        at = known[0] if known else None
-    if at is None:
-        return await _ask(turn, wish, [], UNKNOWN_EVENT, event=quoted(beside.event))
+        return await _ask(turn, wish, [], TOLD.unknown_event, event=quoted(beside.event))
     # Hours are counted on, whatever clocks do meanwhile.
     shifted = (at.astimezone(UTC) + beside.offset).astimezone(now.tzinfo)
+    if beside.hour is not None:
+        is_after_noon = beside.hour.halves and beside.hour.hour < _FIRST_HOUR
+        shifted = shifted.replace(hour=beside.hour.hour + _NOON * is_after_noon, minute=beside.hour.minute)
     if shifted <= now:
         return await _past(turn, wish, shifted)
     if not is_sure:
-        return await _ask(turn, wish, [Once(shifted)], MEANT)
+        return await _ask(turn, wish, [Once(shifted)], TOLD.meant)
     answer = await put(turn, reminders, wish, Once(shifted))
     if memory is None or answer.reminder is None:
         return answer
-    rests_on = RESTS_ON[turn.person.locale].format(memory=quoted(memory.content))
+    rests_on = TOLD.rests_on[turn.person.locale].format(memory=quoted(memory.content))
     return replace(answer, text=f"{answer.text}\n{rests_on}", memory=memory)
 
 
-async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[MemoryItem, datetime] | tuple[None, None]:
-    """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
-    memory = turn.memory
-    hits = await memory.find(event, limit=_MAX_MEMORIES)
-    times = ((hit.item, time_in(hit.item, now, turn.person.locale)) for hit in hits)
-    found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
-    return next(found, (None, None))
+async def _told_last(
+    turn: Turn, reminders: Reminders, now: datetime
+) -> tuple[MemoryItem | None, datetime | None, Sequence[Reminder]]:
+    """Return the newest memory with the hour ahead that it names, or the reminder that was set since."""
+    newest = next(iter(await turn.memory.page(limit=1)), None)
+    time = None if newest is None else time_in(newest, now, turn.person.locale)
+    last = await reminders.newest_change(place_of(turn))
+    is_of_that = last is not None and newest is not None and last.text == newest.content
+    is_later = last is not None and (newest is None or (last.changed_at or last.created_at) > newest.updated_at)
+    is_later &= not is_of_that  # a second one of the same
+    if newest is not None and isinstance(time, Once) and not is_later:
+        return newest, time.at, ()
+    return None, None, (last,) if last is not None and is_later else ()
+
+
+async def _hour_in_memories(
+    turn: Turn, beside: Beside, now: datetime
+) -> tuple[MemoryItem, datetime] | tuple[None, None]:
+    """Return the memory that is nearest to an event's name and names a time ahead, with that.
+
+    Of one that names several, the clause counts that names the event. A day is enough where the hour was said.
+    """
+    for hit in await turn.memory.find(beside.event, limit=_MAX_MEMORIES):
+        times = [(each, time_in(replace(hit.item, content=each), now, turn.person.locale)) for each in
+                 (hit.item.content[slice(*each)] for each in parts(hit.item.content))]  # fmt: skip
+        timed = [(_named_in(each, beside.event), time) for each, time in times if time is not None]
+        whole = time_in(hit.item, now, turn.person.locale)
+        time = max(timed, key=lambda each: each[0])[1] if len(timed) > 1 else whole
+        if isinstance(time, Once) and (time.has_hour or beside.hour is not None):
+            return hit.item, time.at
+    return None, None
+
+
+def _named_in(clause: str, event: str) -> int:
+    """Return how many words of an event's name a clause has; names count twice."""
+    own = folded_words(clause)
+    held = [word for word in event.split() if any(same(each, mine) for each in _telling(word) for mine in own)]
+    return len(held) + sum(word[0].isupper() for word in held)
+
+
+def _telling(words: str) -> list[str]:
+    return [word for word in folded_words(words) if word not in FUNCTION_WORDS]
 
 
 def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Recurrence | None:
@@ -394,14 +445,8 @@ def label(option: Schedule, now: datetime, locale: Locale, own_zone: str = "") -
 
 
 SET = text("reminders.told.set")
-MENTION = text("reminders.mention.once")
-EACH_MENTION = text("reminders.mention.each")
-MENTIONED = text("reminders.mention.mentioned")
-UNTIL = text("reminders.mention.until")
-MENTION_MEANT = text("reminders.mention.meant")
 YES = text("reminders.steering.oneself")
 MOVED = text("reminders.told.moved")
-MOVED_TEXT = text("reminders.told.moved_text")
 REWORDED = text("reminders.told.reworded")
 PAUSED = text("reminders.told.paused")
 PAUSED_TEXT = text("reminders.told.paused_text")
@@ -410,27 +455,10 @@ RESUMED = text("reminders.told.resumed")
 BACK = text("reminders.told.back")
 REMOVED = text("reminders.told.removed")
 TAKEN_BACK = text("reminders.told.taken_back")
-BRIEFED = text("reminders.told.briefed")
-BRIEFING = text("reminders.card.briefing")
-RETURNING = text("reminders.card.returning")
-NEXT = text("reminders.told.next")
 UNDO = text("actions.undo")
-ZONE = text("reminders.told.zone")
-RIGHT = text("reminders.told.right")
-OTHER = text("reminders.told.another_zone")
-OTHER_ASKED = text("reminders.told.another_zone_asked")
-MEANT = text("reminders.told.meant")
-RESTS_ON = text("reminders.told.rests_on")
-WHICH = text("reminders.told.which")
 WHEN = text("reminders.told.when")
-PASSED = text("reminders.told.passed")
-UNKNOWN_EVENT = text("reminders.told.unknown_event")
-ANOTHER = text("reminders.told.another")
-ANOTHER_ASKED = text("reminders.told.another_asked")
-AT_HOME = text("reminders.told.at_home")
-SKIPPED = text("reminders.told.skipped")
 WHY: dict[str, Localized] = {
-    "": WHICH,
+    "": TOLD.which,
     "holidays": text("reminders.told.holidays"),
     "zone": text("reminders.told.unknown_zone"),
 }

@@ -33,8 +33,12 @@ from core.features.transfer.files import private_file
 from core.features.transfer.foreign import FOLDER
 from core.memory.user_memory import UserMemory
 from core.outgoing import File, OutgoingMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import Plurals, Sentences, counted, text
 from core.types import Change, Role, Thread, UserKey
+
+ADMIN = Sentences("transfer.admin")
+TRANSFER_EXPORT = Sentences("transfer.export")
+EXPORT_PLURALS = Plurals("transfer.export")
 
 FORMAT: Final = "elefante-export"
 VERSION: Final = 1
@@ -297,7 +301,7 @@ class ExportCommands:
         async with self._spool.place(file_name(user, self._clock.now())) as path:
             tally = await self._takeout.write(user, path)
             is_own = user == request.incoming.user
-            told = (HERE if is_own else HERE_OF)[request.locale].format(
+            told = (TRANSFER_EXPORT.here if is_own else TRANSFER_EXPORT.here_of)[request.locale].format(
                 memories=tally.memories,
                 threads=tally.threads,
                 messages=tally.messages,
@@ -305,12 +309,14 @@ class ExportCommands:
                 user=await self._names.of_person(user),
             )
             if tally.files:
-                told = f"{told} {counted(FILES, request.locale, tally.files)}"
+                told = f"{told} {counted(EXPORT_PLURALS.files, request.locale, tally.files)}"
             media_type = mimetypes.guess_type(tally.path)[0] or MEDIA_TYPE
             if await self._send(request, user, tally.path, media_type, told):
                 calendar = path.with_suffix(CALENDAR_SUFFIX)
                 if count := await self._takeout.write_calendar(user, calendar):
-                    await self._send(request, user, calendar, CALENDAR_TYPE, counted(CALENDAR, request.locale, count))
+                    await self._send(
+                        request, user, calendar, CALENDAR_TYPE, counted(EXPORT_PLURALS.calendar, request.locale, count)
+                    )
 
     async def _send(self, request: Request, user: UserKey, path: Path, media_type: str, told: str) -> bool:
         """Send a file with a sentence; if the platform refuses it, say so and return False."""
@@ -319,7 +325,11 @@ class ExportCommands:
         except ChannelGone:
             raise
         except ChannelError:  # nothing more can be said in this turn: it is said beside it
-            not_taken = NOT_TAKEN if user == request.incoming.user and request.role is not Role.OWNER else NOT_TAKEN_OF
+            not_taken = (
+                TRANSFER_EXPORT.not_taken
+                if user == request.incoming.user and request.role is not Role.OWNER
+                else TRANSFER_EXPORT.not_taken_of
+            )
             refused = OutgoingMessage(not_taken[request.locale].format(size=_mebibytes(path), user=user))
             if not await self._notifier.tell(request.incoming.user, refused):
                 raise
@@ -328,26 +338,15 @@ class ExportCommands:
 
     async def _backup(self, request: Request, _: str) -> None:
         """Make a copy of the whole database and verify it."""
-        await request.answer.status(COPYING[request.locale])
+        await request.answer.status(ADMIN.copying[request.locale])
         try:
             made = await self._copies.make()
         except StorageError as error:
-            await request.tell(NO_BACKUP, reason=error)
+            await request.tell(ADMIN.no_backup, reason=error)
             return
         name = f"{made.path.parent.name}/{made.path.name}"
-        await request.tell(BACKED_UP, name=name, size=f"{made.size_bytes / _MIB:.1f}")
+        await request.tell(ADMIN.backed_up, name=name, size=f"{made.size_bytes / _MIB:.1f}")
 
 
 def _mebibytes(path: Path) -> str:
     return f"{path.stat().st_size / _MIB:.1f}"
-
-
-HERE = text("transfer.export.here")
-HERE_OF = text("transfer.export.here_of")
-FILES = forms("transfer.export.files")
-CALENDAR = forms("transfer.export.calendar")
-NOT_TAKEN = text("transfer.export.not_taken")
-NOT_TAKEN_OF = text("transfer.export.not_taken_of")
-COPYING = text("transfer.admin.copying")
-BACKED_UP = text("transfer.admin.backed_up")
-NO_BACKUP = text("transfer.admin.no_backup")

@@ -36,9 +36,12 @@ from core.features.transfer.intake import (
 )
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
-from core.text.catalogue import Counted, counted, forms, text
+from core.text.catalogue import Counted, Plurals, Sentences, counted, text
 from core.text.markdown import quoted
 from core.types import MemoryDraft
+
+IMPORT = Sentences("transfer.import")
+IMPORT_PLURALS = Plurals("transfer.import")
 
 SHOWN: Final = 5
 """So many memories of a file are shown before it is saved."""
@@ -70,15 +73,15 @@ class ImportCommand:
             await self._preview(request, file)
         elif argument.startswith(f"{_CANCEL} "):
             if await request.confirmed(argument[len(_CANCEL) :], Intake, over=NOT_CONFIRMED):
-                await request.tell(CANCELLED)
+                await request.tell(IMPORT.cancelled)
         elif argument:
             await self._confirmed(request, argument)
         else:
             megabytes, archive = MAX_BYTES // MEGABYTE, MAX_ARCHIVE_BYTES // MEGABYTE
-            await request.tell(HOW_TO_IMPORT, megabytes=megabytes, archive=archive)
+            await request.tell(IMPORT.how_to_import, megabytes=megabytes, archive=archive)
 
     async def _preview(self, request: Request, file: Attachment) -> None:
-        await request.answer.status(READING[request.locale])
+        await request.answer.status(IMPORT.reading[request.locale])
         held = await self._read(request, file)
         if held is None:
             return
@@ -90,25 +93,25 @@ class ImportCommand:
             besides += told
             total += count
         if not held.taken and not total:
-            await request.tell(NOTHING_NOTED if held.of_talk else NOTHING_IN_IT)
+            await request.tell(IMPORT.nothing_noted if held.of_talk else IMPORT.nothing_in_it)
             return
         counts = (
-            (IN_IT, len(held.taken)),
-            (KNOWN, len(await known_of(request.turn.memory, held.taken))),
-            (REFUSED, held.refused),
-            (HEARD, sum(bool(each.shared or each.rooms) for each in held.taken)),
-            (FILES, held.files),
-            (UNKEPT, held.unkept),
+            (IMPORT_PLURALS.in_it, len(held.taken)),
+            (IMPORT_PLURALS.known, len(await known_of(request.turn.memory, held.taken))),
+            (IMPORT_PLURALS.refused, held.refused),
+            (IMPORT_PLURALS.heard, sum(bool(each.shared or each.rooms) for each in held.taken)),
+            (IMPORT_PLURALS.files, held.files),
+            (IMPORT_PLURALS.unkept, held.unkept),
             *besides,
         )
         code = await request.ask(held)
         lines = [counted(told, locale, count) for told, count in counts if count]
         lines += [f"- {quoted(each.draft.content)}" for each in held.taken[:SHOWN]]
-        lines += [OF_TALK[locale]] if held.of_talk else []
-        lines.append(TO_CONFIRM[locale].format(code=code))
+        lines += [IMPORT.of_talk[locale]] if held.of_talk else []
+        lines.append(IMPORT.to_confirm[locale].format(code=code))
         choices = [
-            Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True),
-            Button(CANCEL[locale], f"/import {_CANCEL} {code}", in_place=True),
+            Button(counted(IMPORT_PLURALS.save, locale, len(held.taken) + total), f"/import {code}", in_place=True),
+            Button(IMPORT.cancel[locale], f"/import {_CANCEL} {code}", in_place=True),
         ]
         await request.answer.tell("\n".join(lines), choices=choices)
 
@@ -124,7 +127,7 @@ class ImportCommand:
         except FileTooLarge:
             await request.answer.tell(Refused(TOO_LARGE, max_bytes=MAX_ARCHIVE_BYTES).told[request.locale])
         except ChannelError:
-            await request.tell(NOT_HAD)
+            await request.tell(IMPORT.not_had)
         except Refused as error:
             await request.answer.tell(error.told[request.locale])
         return None
@@ -133,7 +136,7 @@ class ImportCommand:
         held = await request.confirmed(code, Intake, over=NOT_CONFIRMED)
         if held is None:
             return
-        await request.answer.status(SAVING[request.locale])
+        await request.answer.status(IMPORT.saving[request.locale])
         changed = await request.turn.memory.changed()  # before a restart
         saved = {key for key, each in changed.items() if each.before is None}
         known = await known_of(request.turn.memory, held.taken) - saved
@@ -144,8 +147,8 @@ class ImportCommand:
             besides += told
             can_undo = can_undo or is_undoable
         counts = (
-            (SAVED, len(held.taken) - len(known), bool(held.taken)),
-            (KNOWN, len(known), bool(known)),
+            (IMPORT_PLURALS.saved, len(held.taken) - len(known), bool(held.taken)),
+            (IMPORT_PLURALS.known, len(known), bool(known)),
             *((told, count, True) for told, count in besides),
         )
         lines = [counted(told, request.locale, count) for told, count, is_told in counts if is_told]
@@ -202,25 +205,7 @@ def _kept(draft: MemoryDraft, had: Collection[str]) -> MemoryDraft:
     return replace(draft, attachments=things, passages=draft.passages if things else ())
 
 
-READING = text("transfer.import.reading")
-SAVING = text("transfer.import.saving")
-HOW_TO_IMPORT = text("transfer.import.how_to_import")
-IN_IT = forms("transfer.import.in_it")
-KNOWN = forms("transfer.import.known")
-REFUSED = forms("transfer.import.refused")
-HEARD = forms("transfer.import.heard")
-FILES = forms("transfer.import.files")
-UNKEPT = forms("transfer.import.unkept")
-SAVE = forms("transfer.import.save")
-TO_CONFIRM = text("transfer.import.to_confirm")
-SAVED = forms("transfer.import.saved")
 NOT_CONFIRMED = text("transfer.import.not_confirmed")
-CANCEL = text("transfer.import.cancel")
-CANCELLED = text("transfer.import.cancelled")
-NOTHING_IN_IT = text("transfer.import.nothing_in_it")
-NOTHING_NOTED = text("transfer.import.nothing_noted")
-OF_TALK = text("transfer.import.of_talk")
-NOT_HAD = text("transfer.import.not_had")
 
 
 def build(shared: Shared) -> Contribution:

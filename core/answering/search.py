@@ -1,7 +1,7 @@
-"""What stands in a prompt before the model asks for it: memories that the person's own words find, and others' talk.
+"""What is looked for in a turn, and what stands in a prompt before the model asks for it.
 
-The search runs while the person's message is being stored. A model reads what it finds, so much weaker evidence counts
-than where a memory is the answer. The constants were chosen on tests/data/memory_tuning.json and
+The person's own words are searched while their message is being stored. A model reads what that finds, so much weaker
+evidence counts than where a memory is the answer. The constants were chosen on tests/data/memory_tuning.json and
 tests/data/memory_candidates.json.
 """
 
@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, Self
 
+from core.answering.log import Log
 from core.errors import BotError
+from core.files.passages import answers, find
+from core.history.rendering import find_quotes
 from core.history.withholding import known, withheld_of
 from core.memory.memories import Memories
 from core.memory.timed import search_asked, wordings
-from core.memory.user_memory import MemoryReading
-from core.ports import Clock
-from core.stores import ChangeContext, Exchange, HistoryStore, Inbox
+from core.memory.user_memory import MemoryReading, UserMemory
+from core.ports import Clock, TimeReader
+from core.stores import ChangeContext, Exchange, HistoryStore, Inbox, Quoted
 from core.text.pointing import asks_past
 from core.text.unicode import clean
-from core.types import AskedTime, ConversationKey, MemoryHit, Vector, is_said_by_person, room_name
+from core.types import AskedTime, ConversationKey, MemoryHit, MemoryItem, Vector, is_said_by_person, room_name
+
+_MAX_QUOTED: Final = 3
+"""How many passages of a document are shown."""
 
 MAX_CANDIDATES: Final = 8
 CANDIDATE_FLOOR: Final = 0.02
@@ -160,3 +167,111 @@ class RoomExchanges:
         knowledge, withheld = await known(self.history, exchange.messages, memory.get), withheld_of(exchange.thread)
         shown = [each for each in exchange.messages if not (withheld.hides(each) or knowledge.is_stale(each))]
         return replace(exchange, messages=tuple(shown)) if shown and is_said_by_person(shown[0]) else None
+
+
+@dataclass(slots=True)
+class Search:
+    """The searches of one turn."""
+
+    memory: UserMemory
+    log: Log
+    clock: Clock
+    times: TimeReader
+
+    found: list[MemoryItem] = field(default_factory=list)
+    """What searches found that a model asked for."""
+
+    _prefetch: Prefetch | None = None
+    _shown_before: frozenset[str] | None = None
+    """The ids of the memories that the thread had shown when first asked for."""
+
+    _in_view: Sequence[MemoryItem] | None = None
+
+    _times_in: dict[str, AskedTime | None] = field(default_factory=dict)
+    """The times that texts of this turn name."""
+
+    @property
+    def said_at(self) -> datetime:
+        """When the person sent the message, in their zone: from then on "tomorrow" counts, however late it is read."""
+        return (self.log.asked.at or self.clock.now()).astimezone(self.log.person.zone)
+
+    @property
+    def asked_time(self) -> AskedTime | None:
+        """The time that the message names, if it asks for what was said, or is, then."""
+        return self._time_in(self.log.asked.text)
+
+    def wordings(self, queries: Sequence[str]) -> Sequence[str]:
+        """Return what to search for of queries, some of which may name the time that the message asks for."""
+        is_said = (asked := self.asked_time) is not None and asked.said
+        return list(
+            dict.fromkeys(text for query in queries for text in wordings(query, self._time_in(query), said=is_said))
+        )
+
+    def begin(self) -> None:
+        """Begin to search for memories that the message may need."""
+        if self._prefetch is None and self.log.asked.text.strip():
+            self._prefetch = Prefetch(self.memory, self.clock, self.log.asked.text, self.asked_time).start()
+
+    async def near_message(self) -> tuple[MemoryHit, ...]:
+        """Return the memories that the message may need, the best first."""
+        self.begin()
+        hits = await self._prefetch.hits() if self._prefetch is not None else ()
+        hits = await self.with_passages(hits)
+        self.log.shown.hits = hits
+        return hits
+
+    async def with_passages(self, hits: Sequence[MemoryHit]) -> tuple[MemoryHit, ...]:
+        """Return the hits, those of documents with the passages found in them that may answer the message."""
+        return tuple([await self._opened(hit) if hit.passages else hit for hit in hits])
+
+    async def _opened(self, hit: MemoryHit) -> MemoryHit:
+        found = await find(self.log.asked.text, [hit.passages], self.memory.embed, _MAX_QUOTED)
+        told = tuple(each.passage for each in answers(found, _MAX_QUOTED))
+        return replace(hit, passages=told or hit.passages)
+
+    async def close(self) -> None:
+        """End the search, if it is still under way."""
+        if self._prefetch is not None:
+            await self._prefetch.close()
+
+    async def in_view(self) -> Sequence[MemoryItem]:
+        """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
+        if self._shown_before is None:
+            conversation = self.log.conversation
+            self._shown_before = await conversation.store.shown_memories(conversation.thread.id)
+        return await self.memory.get(sorted({*self._shown_before, *(item.id for item in self._shown_now)}))
+
+    async def may_be_meant(self) -> Sequence[MemoryItem]:
+        """Return the memories in view as this turn read them: enough to say what there is to do something with."""
+        if self._in_view is None:
+            self._in_view = await self.in_view()
+        return (*self._in_view, *self._shown_now)
+
+    @property
+    def _shown_now(self) -> Sequence[MemoryItem]:
+        return (*self.log.shown.labelled.items, *self.log.shown.recalled)
+
+    async def find_quotes(self, queries: Sequence[str], found: Collection[MemoryItem]) -> tuple[Quoted, ...]:
+        """Return past messages that say something about what is looked for, and that the last prompt did not show.
+
+        Memories that are `found` tell it better. If the message asks for what was said at a time, only what was.
+        """
+        memory, asked = self.memory, self.asked_time
+        past = await find_quotes(
+            self.log.conversation.store,
+            self.log.person.accounts or await memory.store.accounts(memory.owner),
+            self.wordings(queries),
+            lookup=memory.get,
+            room=memory.context.room,
+            said=asked.span if asked is not None and asked.said else None,
+            skip={self.log.asked.id, *self.log.shown.window},
+            beside={item.id for item in found},
+        )
+        self.log.shown.show_past(past)
+        return past.quotes
+
+    def _time_in(self, text: str) -> AskedTime | None:
+        """Return the time that a text of this turn names; reading one costs 0.2 ms, and each is asked for often."""
+        if text not in self._times_in:
+            self._times_in[text] = self.times.asked(text, self.said_at, self.log.person.locale)
+        return self._times_in[text]

@@ -1,21 +1,86 @@
-"""Choose the language in which a person reads the bot's own sentences."""
+"""Who asks: what they chose, and in which language they read the bot's own sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import TypeAlias
+from zoneinfo import ZoneInfo
 
+from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING
 from core.errors import StorageError
 from core.stores import HistoryStore
 from core.text.language import choose, clearly_spoken, from_tag, spoken
 from core.text.replies import means_why
-from core.types import ChatKey, ConversationKey, Incoming, Locale, MessageRole, Preferences, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, Learn, Locale, Localized, MessageRole, Preferences, UserKey
 
 PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
 
 _MESSAGES_LOOKED_AT = 20
 _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
+
+
+@dataclass(slots=True)
+class Asker:
+    """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
+
+    locale: Locale
+    """The language of our own sentences."""
+
+    language: str = ""
+    """The tag of the language chosen for answers, or ""."""
+
+    tag: str = ""
+    """The platform's tag of their language ("pt-br"), or ""."""
+
+    own_zone: ZoneInfo | None = None
+    """The time zone that they told; None if they have not."""
+
+    usual_zone: tzinfo = UTC
+    """The zone of those who told none."""
+
+    accounts: tuple[UserKey, ...] = ()
+    """All of theirs that have one memory, the owner first, as they were when the turn was opened; none if unasked."""
+
+    name: str = ""
+    """Their name on the platform."""
+
+    remembers: bool = True
+    """False while they want nothing new to be remembered."""
+
+    is_incognito: bool = False
+    """Whether nothing of this turn is kept, and nothing that is kept is used; then `remembers` is False."""
+
+    was_incognito: bool = False
+    """Whether they are to be told that it is over."""
+
+    shows_steps: bool = False
+    """Whether they want to see the steps of each turn below its answer."""
+
+    learn: Learn = Learn.OFFERED
+    """What becomes of facts that they tell in passing."""
+
+    is_private: bool = True
+    """Whether nobody else reads along."""
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of times that they read."""
+        return self.own_zone or self.usual_zone
+
+    @property
+    def why_not_remembering(self) -> Localized | None:
+        """The sentence that says why nothing is remembered of them now; None if it is."""
+        if self.is_incognito:
+            return INCOGNITO
+        return None if self.remembers else NOT_REMEMBERING
+
+    @property
+    def speaker(self) -> str:
+        """Their name where others read along, else ""."""
+        return "" if self.is_private else self.name
 
 
 class Locales:
