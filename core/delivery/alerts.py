@@ -19,7 +19,7 @@ from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.stores import KeptStore
 from core.tasks import first_of
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import cldr, counted, forms, text
 from core.text.markdown import verbatim
 from core.types import Locale, Localized, UserKey
 
@@ -431,13 +431,13 @@ def open_alarms(alarms: Alarms, now: datetime) -> Alarms:
 
 def _named(places: Mapping[str, str], locale: Locale) -> str:
     """Return where an alarm is so: up to three rooms by their titles, the others and private chats by their number."""
-    import babel.lists  # loaded by the first alarm of places, not by the start
+    from babel.lists import format_list  # loaded by the first alarm of places, not by the start
 
     titles = [title for title in places.values() if title]
     named = [ROOM[locale].format(room=verbatim(title)) for title in titles[:_NAMED]]
     more, private = len(titles) - len(named), len(places) - len(titles)
     named += [counted(MORE, locale, more)] * bool(more) + [counted(PRIVATE, locale, private)] * bool(private)
-    return babel.lists.format_list(named, locale=babel.Locale.parse(locale.value, sep="-"))
+    return format_list(named, locale=cldr(locale.value))
 
 
 def _forget(now: datetime, alarms: Alarms) -> None:

@@ -135,7 +135,7 @@ def counted(text: Counted, locale: Locale, count: int, **values: object) -> str:
     forms = text[locale]
     # What a language lacks is read, and so counted, in English.
     spoken = Locale.EN if forms is text[Locale.EN] else locale
-    form = forms.get(_rules(spoken).plural_form(count), forms["other"])
+    form = forms.get(cldr(spoken.value).plural_form(count), forms["other"])
     return form.format(count=count, **values)
 
 
@@ -147,10 +147,15 @@ def in_words(length: timedelta, locale: Locale) -> str:
 
 
 @cache
-def _rules(locale: Locale) -> babel.Locale:
+def cldr(tag: str) -> babel.Locale:
+    """Return what CLDR knows of the language of that tag (BCP 47).
+
+    Raises:
+        babel.UnknownLocaleError: it knows nothing of it.
+    """
     import babel  # loaded by the first sentence that counts, not by the start
 
-    return babel.Locale.parse(locale.value, sep="-")
+    return babel.Locale.parse(tag, sep="-")
 
 
 DAYS = forms("duration.days")

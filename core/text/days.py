@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final
 
-from core.text.catalogue import text
+from core.text.catalogue import cldr, text
 from core.text.unicode import fold
 from core.types import Locale, Localized, MemoryItem, MemoryNote
 
@@ -70,10 +70,9 @@ def _told(day: date, pattern: Localized, locale: Locale) -> str:
 
 
 def _format(day: date, pattern: str, locale: Locale) -> str:
-    import babel  # loaded by the first day that is told, not by the start
-    from babel.dates import format_date
+    from babel.dates import format_date  # loaded by the first day that is told, not by the start
 
-    return str(format_date(day, pattern, locale=babel.Locale.parse(locale.value, sep="-")))
+    return str(format_date(day, pattern, locale=cldr(locale.value)))
 
 
 SHORT = text("memories.days.pattern")

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from core.locales import head
+from core.text.catalogue import cldr
 from core.text.unicode import fold, one_line
 from core.types import Locale
-
-if TYPE_CHECKING:
-    import babel
 
 _HEAD_CHARS: Final = 2000
 """The beginning of a text is enough."""
@@ -253,8 +251,8 @@ def names_in(locale: Locale) -> Mapping[str, str]:
 
     Regions and scripts are left out. The first call takes a second of computing: make it outside the event loop.
     """
-    names = {str(tag): str(name) for tag, name in _locale(locale.value).languages.items()}
-    own, english = _own_names(), _locale("en").languages
+    names = {str(tag): str(name) for tag, name in cldr(locale.value).languages.items()}
+    own, english = _own_names(), cldr("en").languages
     order = {tag: place for place, tag in enumerate(_MOST_SPOKEN)}
     tags = [tag for tag in names if tag.isalpha() and tag not in _NO_LANGUAGES]
     told = {}
@@ -279,7 +277,7 @@ def _canonical(said: str) -> str:
     except ValueError:
         return ""
     language = get_global("language_aliases").get(language, language)
-    english = _locale("en")
+    english = cldr("en")
     regional = (script is None or script in english.scripts) and (territory is None or territory in english.territories)
     parts = (language, script, territory)
     known = language in english.languages and language not in _NO_LANGUAGES
@@ -316,13 +314,7 @@ def _name(tag: str, within: str) -> str:
     from babel import UnknownLocaleError
 
     try:
-        return str(_locale(tag).get_display_name(_locale(within)) or tag)
+        return str(cldr(tag).get_display_name(cldr(within)) or tag)
     except UnknownLocaleError:  # of such a language Babel knows the name only
-        names = _locale("en" if within == tag else within).languages
+        names = cldr("en" if within == tag else within).languages
         return str(names.get(tag.partition("-")[0], tag))
-
-
-def _locale(tag: str) -> babel.Locale:
-    import babel  # loaded by the first language that is named, not by the start
-
-    return babel.Locale.parse(tag, sep="-")

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.text.catalogue import Counted, forms, text
+from core.text.catalogue import Counted, cldr, forms, text
 from core.times.rules import Frequency, Rule, next_after, read, skipping
 from core.times.zones import exemplar
 from core.types import Locale, Localized
-
-if TYPE_CHECKING:
-    import babel
 
 _MOST_TIMES: Final = 8
 _FEWEST_STEPS: Final = 4
@@ -282,7 +279,7 @@ def _between(rule: Rule, wall: datetime, locale: Locale) -> str:
 def _form(at: datetime, pattern: Localized, locale: Locale) -> str:
     from babel.dates import format_datetime
 
-    return str(format_datetime(at.replace(tzinfo=None), pattern[locale], locale=_babel(locale)))
+    return str(format_datetime(at.replace(tzinfo=None), pattern[locale], locale=cldr(locale.value)))
 
 
 def _every(unit: Counted, count: int, locale: Locale) -> str:
@@ -293,13 +290,13 @@ def _every(unit: Counted, count: int, locale: Locale) -> str:
 
 def _form_for(sentence: Counted, count: int, locale: Locale) -> str:
     own = sentence[locale]
-    return own.get(_babel(locale).plural_form(count), own["other"])
+    return own.get(cldr(locale.value).plural_form(count), own["other"])
 
 
 def _ordinals(numbers: Sequence[int], locale: Locale) -> str:
     """Return days of the month as the language counts them: "the 5th and 20th"."""
     own = ORDINAL[locale]
-    named = [own.get(_babel(locale).ordinal_form(each), own["other"]).format(count=each) for each in numbers]
+    named = [own.get(cldr(locale.value).ordinal_form(each), own["other"]).format(count=each) for each in numbers]
     return _listed(named, locale)
 
 
@@ -313,7 +310,7 @@ def _listed(pieces: Sequence[str], locale: Locale) -> str:
 def _format_list(pieces: Sequence[str], locale: Locale) -> str:
     from babel.lists import format_list
 
-    return str(format_list(pieces, locale=_babel(locale)))
+    return str(format_list(pieces, locale=cldr(locale.value)))
 
 
 def _words(list_of: Localized, locale: Locale) -> Sequence[str]:
@@ -324,12 +321,6 @@ def _words(list_of: Localized, locale: Locale) -> Sequence[str]:
 def _spoken(locale: Locale) -> Locale:
     """Return the language, or English for one that has no words for times yet."""
     return Locale.EN if HOUR[locale] is HOUR[Locale.EN] else locale
-
-
-def _babel(locale: Locale) -> babel.Locale:
-    import babel  # loaded by the first time that is told, not by the start
-
-    return babel.Locale.parse(locale.value, sep="-")
 
 
 HOUR = text("times.patterns.hour")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
+from core.text.catalogue import cldr
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import Locale
@@ -177,13 +178,13 @@ def exemplar(zone: str, locale: Locale) -> str:
 
 def country_name(country: str, locale: Locale) -> str:
     """Return the name of a country by its code; "" for none."""
-    return str(_babel(locale).territories.get(country, country))
+    return str(cldr(locale.value).territories.get(country, country))
 
 
 def _exemplar(zone: str, locale: Locale) -> str:
     from babel.dates import get_timezone_location
 
-    return str(get_timezone_location(zone, locale=_babel(locale), return_city=True)).rpartition("/")[2]
+    return str(get_timezone_location(zone, locale=cldr(locale.value), return_city=True)).rpartition("/")[2]
 
 
 # --- by place --------------------------------------------------------------------------------------------------------
@@ -410,7 +411,7 @@ def _zones_called() -> Mapping[str, str]:
     largest = dict(sorted(groups, key=lambda each: people.get(each[1], 0)))
     for locale in Locale:
         called |= {_key(name): zone for zone in _homes() for name in (zone.rpartition("/")[2], _exemplar(zone, locale))}
-        for group, names in _babel(locale).meta_zones.items():
+        for group, names in cldr(locale.value).meta_zones.items():
             if group in largest:
                 told = chain(names.get("long", {}).values(), names.get("short", {}).values())
                 called |= {_key(name): largest[group] for name in told if len(name) >= _SHORTEST_ABBREVIATION}
@@ -420,18 +421,12 @@ def _zones_called() -> Mapping[str, str]:
 @cache
 def _countries() -> Mapping[str, str]:
     """Map the names of countries in our languages to their codes."""
-    names = chain.from_iterable(_babel(locale).territories.items() for locale in Locale)
+    names = chain.from_iterable(cldr(locale.value).territories.items() for locale in Locale)
     return {**{_key(name): code for code, name in names if code in _peopled()}, **_tables()["countries"]}
 
 
 def _key(name: str) -> str:
     return " ".join(folded_words(name))
-
-
-def _babel(locale: Locale) -> Any:
-    import babel  # loaded by the first zone that is looked for, not by the start
-
-    return babel.Locale.parse(locale.value, sep="-")
 
 
 def _speakers(country: str, language: str) -> float:

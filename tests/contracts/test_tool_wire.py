@@ -558,13 +558,6 @@ async def test_a_model_without_any_of_it_is_asked_in_words(lab: Wire) -> None:
     assert '{"reply": [...]}' in last
 
 
-async def test_a_model_known_to_have_no_tools_is_not_offered_any(lab: Wire) -> None:
-    lab.server.answers = strict(lab, lab.api.says(replying(answer("oi"))))
-    async with lab.model(tools=False) as model:
-        assert said(await gather(model, ASKED)) == "oi"
-    assert forms(lab) == ["json_schema"]
-
-
 async def test_an_answer_in_json_is_shown_while_it_is_written(lab: Wire) -> None:
     whole = lab.api.says('{"reply": [{"tool": "Answer", "answer": "Oi, ', 'Ana."}]}')
     assert whole.frames is not None
@@ -667,3 +660,4 @@ async def test_a_model_without_tools_answers_in_the_form_when_it_may_call_no_mor
         events = await gather(model, ASKED)
         last = replace(followed(ASKED, events, "saved"), tools=())
         assert said(await gather(model, last)) == "Feito."
+    assert forms(lab) == ["json_schema"] * 2

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
@@ -56,7 +57,18 @@ from core.storage.memories import SqlMemories
 from core.stores import Backlog, HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.said import TimeWords
-from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
+from core.types import (
+    ChatKey,
+    Incoming,
+    Learn,
+    Locale,
+    MemoryDraft,
+    MemoryItem,
+    MemoryKind,
+    Message,
+    MessageRole,
+    UserKey,
+)
 from core.workers.port import Colleague, Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
@@ -331,11 +343,22 @@ class House:
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
 
-    async def ask(self, text: str, **who: Any) -> RecordingChannel:
-        """Say that to a chatbot of its own, and return what was shown when it was answered."""
+    async def keep(self, content: str, *bindings: str, user: UserKey = ANA) -> MemoryItem:
+        """Put a memory into the store, found by its own words unless there are others."""
+        [item] = await self.memories.of(user).add([MemoryDraft(MemoryKind.TEXT, content, bindings or (content,))])
+        return item
+
+    async def contents(self, user: UserKey = ANA) -> list[str]:
+        """Return what is remembered."""
+        return sorted(item.content for item in await self.memories.of(user).page(limit=99))
+
+    async def say(self, *texts: str, user: UserKey = ANA, chat: str = "c", **more: Any) -> RecordingChannel:
+        """Say these one after the other to a bot that has just been started, and return what was shown."""
         channel = self.channel()
         async with self.chatbot() as bot:
-            await (await bot.receive(self.incoming(text, **who), channel))
+            for text in texts:
+                said = self.incoming(text, user=user, chat=chat, message_id=uuid.uuid4().hex)
+                await answered(bot, replace(said, **more), channel)
         return channel
 
     def channel(self) -> RecordingChannel:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,11 +48,8 @@ def house(database: Database, script: dict[Task, list[str]]) -> House:
 
 async def ask(house: House, text: str, place: str, *, user: UserKey = ANA) -> list[str]:
     """Say it there, and return what stood on the screen in the end."""
-    channel = house.channel()
-    chat = user.user if place == "private" else place
-    incoming = house.incoming(text, user=user, chat=chat, message_id=uuid.uuid4().hex)
-    async with house.chatbot() as bot:
-        await (await bot.receive(replace(incoming, private=place == "private"), channel))
+    is_private = place == "private"
+    channel = await house.say(text, user=user, chat=user.user if is_private else place, private=is_private)
     return [*channel.texts, *(item.content for shown in channel.screen for item in shown.memories)]
 
 

@@ -54,20 +54,6 @@ async def test_callers_of_one_text_at_a_time_share_one_request() -> None:
     assert inner.calls == [["a", "b"], ["c"]]
 
 
-async def test_the_one_who_asked_first_may_leave_the_others_waiting() -> None:
-    inner = GatedEmbedder()
-    cached = CachedEmbedder(inner)
-    first = asyncio.create_task(cached.embed(["a"]))
-    await asyncio.sleep(0)
-    second = asyncio.create_task(cached.embed(["a"]))
-    await asyncio.sleep(0)
-    first.cancel()
-    inner.gate.set()
-    assert (await second).shape == (1, 64)
-    assert first.cancelled()
-    assert inner.calls == [["a"]]
-
-
 async def test_the_text_unused_longest_is_dropped_first() -> None:
     inner = HashEmbedder()
     cached = CachedEmbedder(inner, max_texts=2)

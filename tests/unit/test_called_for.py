@@ -15,7 +15,7 @@ from core.features.preferences.commands import may_choose
 from core.features.reminders.mentions import may_be_about
 from core.models import Cycle
 from core.text.language import is_foreign
-from core.types import MemoryDraft, MemoryKind, Preferences
+from core.types import Preferences
 from tests.fakes.house import ANA, House
 from tests.fakes.model import ScriptedModel
 
@@ -184,15 +184,10 @@ async def answered(bot: House, text: str) -> ScriptedModel:
     return bot.model
 
 
-async def keep(bot: House) -> None:
-    memory = bot.memories.of(ANA)
-    draft = MemoryDraft(MemoryKind.TEXT, "123456", ("aliexpress password",))
-    await memory.add([draft])
-
-
 @pytest.mark.spec("T3", "T9")
 async def test_a_search_that_found_all_that_was_asked_needs_no_second_decision() -> None:
-    await keep(bot := stepwise("stop"))
+    bot = stepwise("stop")
+    await bot.keep("123456", "aliexpress password")
     model = await answered(bot, "what is my aliexpress password?")
     assert [prompt.context.task for prompt in model.prompts] == [Task.DECIDE, Task.SEARCH_QUERIES, Task.FINISH]
 
@@ -209,6 +204,6 @@ async def test_a_search_that_found_all_that_was_asked_needs_no_second_decision()
 async def test_else_the_next_action_is_decided(then: str, known: bool, text: str) -> None:
     bot = stepwise(then)
     if known:
-        await keep(bot)
+        await bot.keep("123456", "aliexpress password")
     model = await answered(bot, text)
     assert [prompt.context.task for prompt in model.prompts].count(Task.DECIDE) == 2

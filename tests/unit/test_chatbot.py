@@ -58,7 +58,7 @@ async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
             return await super().accept(incoming)
 
     house.inbox = Watched(house.database)
-    await house.ask("hi")
+    await house.say("hi")
     assert owed_then == [0]
     assert house.model.prompts
 
@@ -108,7 +108,7 @@ async def test_a_cancelled_answer_is_still_owed() -> None:
 )
 async def test_a_failing_model_is_told_in_the_persons_language(failure: BotError, text: str) -> None:
     house = House({Task.DECIDE: [failure]})  # type: ignore[list-item]
-    channel = await house.ask("hello there, how are you?")
+    channel = await house.say("hello there, how are you?")
     (shown,) = channel.screen
     assert text in shown.text
     assert shown.modal is Modal.TEXT
@@ -120,7 +120,7 @@ async def test_even_a_bug_is_told_and_never_shows_its_insides() -> None:
         raise RuntimeError("secret insides")
 
     house = House({Task.DECIDE: bug})
-    channel = await house.ask("hello there")
+    channel = await house.say("hello there")
     assert channel.texts == ["Something went wrong on my side. Nothing was lost; could you try again?"]
 
 
@@ -132,7 +132,7 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
             raise StorageError("disk full")
 
     house.inbox = Full(house.database)
-    channel = await house.ask("hello there")
+    channel = await house.say("hello there")
     assert "cannot read or save" in channel.texts[0]
     assert not house.model.prompts
 
@@ -144,7 +144,7 @@ async def test_a_check_that_cannot_read_is_told_and_never_raised() -> None:
         raise StorageError("disk gone")
 
     house.people.known = unreadable  # type: ignore[method-assign,assignment]
-    channel = await house.ask("hello there")
+    channel = await house.say("hello there")
     assert "cannot read or save" in channel.texts[0]
     assert not house.model.prompts
 
@@ -163,7 +163,7 @@ async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
 @pytest.mark.parametrize("text", ["", "  \n ", "\x00\x07", "\u200b\ufeff"[1:]])
 async def test_input_that_holds_nothing_is_answered_and_not_thought_about(text: str) -> None:
     house = House(FINISH)
-    channel = await house.ask(text)
+    channel = await house.say(text)
     assert channel.texts == ["Hi! Write what you need in that same message, or see /help."]
     assert not house.model.prompts
 
@@ -194,21 +194,21 @@ async def test_the_minimum_length_is_a_setting() -> None:
 
 async def test_a_megabyte_is_refused_with_the_limit() -> None:
     house = House(FINISH)
-    channel = await house.ask("a" * 1_000_000)
+    channel = await house.say("a" * 1_000_000)
     assert "32000 characters" in channel.texts[0]
     assert not house.model.prompts
 
 
 async def test_lone_surrogates_and_controls_reach_no_model() -> None:
     house = House(FINISH)
-    await house.ask("hi \ud800\x00\x1b[31m")
+    await house.say("hi \ud800\x00\x1b[31m")
     assert house.model.prompts[0].context.message == "hi \ufffd[31m"
 
 
 @pytest.mark.spec("D4")
 async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
     house = House(FINISH)
-    await house.ask("hi")
+    await house.say("hi")
     (thread,) = await house.history.threads(ANA)
     states = await house.history.transitions(thread.id)
     assert [entered.state.value for entered in states] == ["pending", "validated", "invoked", "responded", "completed"]
@@ -219,7 +219,7 @@ async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
 @pytest.mark.spec("D2", "D4")
 async def test_a_turn_that_fails_ends_in_error_and_its_apology_is_an_interaction_with_its_category() -> None:
     house = House({Task.DECIDE: [ProviderDown("x")]})
-    channel = await house.ask("hello there")
+    channel = await house.say("hello there")
     (thread,) = await house.history.threads(ANA)
     *_, last = await house.history.transitions(thread.id)
     assert (last.state.value, last.error) == ("error", "ProviderDown")
@@ -254,7 +254,7 @@ async def test_every_answer_is_kept_with_the_time_it_took(script: Script, durati
     model = SlowModel(house.script)
     model.clock = clock
     house.models = replace(house.models, heavy=model, reasoning=model, chat=model)
-    await house.ask("remember that my password is 123456")
+    await house.say("remember that my password is 123456")
     (thread,) = await house.history.threads(ANA)
     asked, *answers = await house.history.tail(thread.id, 9)
     assert asked.duration_s is None
@@ -265,7 +265,7 @@ async def test_every_answer_is_kept_with_the_time_it_took(script: Script, durati
 @pytest.mark.parametrize("log_content", [False, True])
 async def test_a_turn_leaves_one_line_for_audits(caplog: pytest.LogCaptureFixture, *, log_content: bool) -> None:
     house = House({Task.DECIDE: [ProviderDown("x")]}, log_content=log_content)
-    await house.ask("a secret question")
+    await house.say("a secret question")
     (thread,) = await house.history.threads(ANA)
     (line,) = [vars(record) for record in caplog.records if record.getMessage() == "turn"]
     assert (line["thread_id"], line["status"], line["error"]) == (thread.id, "error", "ProviderDown")

@@ -10,11 +10,7 @@ from tests.fakes.house import ANA, House
 
 async def ask(house: House, *texts: str, user: UserKey = ANA) -> list[str]:
     """Send messages and return what stayed on the screen."""
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        for number, text in enumerate(texts):
-            await (await bot.receive(house.incoming(text, user=user, message_id=f"{user}{text}{number}"), channel))
-    return channel.texts
+    return (await house.say(*texts, user=user)).texts
 
 
 async def fill(house: House, count: int) -> None:

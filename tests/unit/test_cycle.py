@@ -8,7 +8,7 @@ from core.actions.memory_search import MAX_HITS
 from core.answering.loop import THINKING
 from core.dialogue import Outcome, Prompt, Task
 from core.errors import ContextTooLong, EmptyReply, ProviderDown
-from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, Modal
+from core.types import Locale, MessageRole, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, BIA, House, ToldView
 
@@ -25,16 +25,6 @@ async def run(house: House, text: str, *, max_steps: int = 8, told: list[str] | 
     if told is not None:
         told += turn.answer.view.told
     return channel
-
-
-async def keep(house: House, content: str, binding: str, *, owner: object = ANA) -> str:
-    """Put a memory into the store and return its id."""
-    assert owner in {ANA, BIA}
-    user = ANA if owner == ANA else BIA
-    draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
-    memory = house.memories.of(user)
-    (item,) = await memory.add([draft])
-    return item.id
 
 
 @pytest.mark.spec("T2", "T3", "T4", "T5", "T7")
@@ -81,7 +71,7 @@ async def test_searching_recalls_one_memory_message_each_shown_below_the_answer(
     house = House(
         {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY], Task.FINISH: ["It is one to six"]}
     )
-    await keep(house, "123456", "aliexpress password")
+    await house.keep("123456", "aliexpress password")
     told: list[str] = []
     channel = await run(house, "what is my aliexpress password?", told=told)
     [answer] = channel.screen
@@ -102,8 +92,8 @@ async def test_a_memory_that_the_answer_says_word_for_word_is_not_shown_again() 
     house = House(
         {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]'], Task.FINISH: ["It is 123456"]}
     )
-    await keep(house, "123456", "aliexpress password")
-    await keep(house, "the cat is black", "cat")
+    await house.keep("123456", "aliexpress password")
+    await house.keep("the cat is black", "cat")
     [answer] = (await run(house, "what is my aliexpress password?")).screen
     assert [item.content for item in answer.memories] == ["the cat is black"]
 
@@ -111,7 +101,7 @@ async def test_a_memory_that_the_answer_says_word_for_word_is_not_shown_again() 
 async def test_a_star_recalls_everything_newest_first() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]']})
     for number in range(30):
-        await keep(house, f"fact {number}", f"thing {number}")
+        await house.keep(f"fact {number}", f"thing {number}")
     channel = await run(house, "what do you know about me?")
     [answer] = channel.screen
     assert [item.content for item in answer.memories] == [f"fact {29 - n}" for n in range(25)]
@@ -148,9 +138,9 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
     house.memories.profiles = None  # type: ignore[assignment]  # it would show all that there is
     for number in range(MAX_HITS):  # as many as a search shows
-        await keep(house, f"{number}23456", "aliexpress password")
-    mine, others = await keep(house, "mine", "zx qv"), await keep(house, "theirs", "a b", owner=BIA)
-    memory_id = {"another's": others, "not shown": mine, "invented": "zzzzzzzzzz"}[whose]
+        await house.keep(f"{number}23456", "aliexpress password")
+    mine, others = await house.keep("mine", "zx qv"), await house.keep("theirs", "a b", user=BIA)
+    memory_id = {"another's": others.id, "not shown": mine.id, "invented": "zzzzzzzzzz"}[whose]
     house.model._script[task] = [answer.format(id=memory_id)]
     before = await house.memories.of(ANA).page(limit=99)
     channel = await run(house, "do it")
@@ -165,7 +155,7 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
 @pytest.mark.spec("T12")
 async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_the_person_agrees() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "MemoryDelete", "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     house.model._script[Task.DELETE_IDS] = [f'["{memory_id}"]']
     memory = house.memories.of(ANA)
     async with house.chatbot() as bot:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,18 +29,9 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.fakes.talk import talking
-from tests.unit.test_cycle import QUERY, SAVE, keep, run
+from tests.unit.test_cycle import QUERY, SAVE, run
 
 PLACE = ConversationKey(ChatKey("test", "c"), ANA)
-
-
-async def say(house: House, *texts: str) -> RecordingChannel:
-    """Let Ana say that, each in a turn of its own, and return what she saw."""
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        for text in texts:
-            await (await bot.receive(house.incoming(text, message_id=uuid.uuid4().hex), channel))
-    return channel
 
 
 async def wire(house: House) -> list[dict[str, Any]]:
@@ -62,7 +52,7 @@ async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gi
             Task.FINISH: ["It is 123456"],
         }
     )
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     await run(house, "what is my aliexpress password?")
     asked, memory, answer = await wire(house)
     assert asked == {
@@ -85,7 +75,7 @@ async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gi
 @pytest.mark.spec("T9")
 async def test_one_memory_message_for_each_memory_found_which_the_next_decision_reads() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["code"]']})
-    kept = {await keep(house, content, "code") for content in ("1", "2", "3")}
+    kept = {(await house.keep(content, "code")).id for content in ("1", "2", "3")}
     await run(house, "what are my codes?")
     _, *memories, _ = await wire(house)
     assert {memory["content"]["id"] for memory in memories} == kept
@@ -115,7 +105,7 @@ async def changed(action: str) -> tuple[House, list[str]]:
     """Search, so that there is a memory in view, then do that; return the house and every status that was told."""
     task, answer = CHANGES[action]
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     house.model._script[task] = [answer.replace("ID", memory_id)]
     told: list[str] = []
     await run(house, "remember that my new aliexpress password is 123456", told=told)
@@ -174,7 +164,7 @@ async def test_every_binding_of_every_memory_is_kept_and_has_a_vector_also_after
 @pytest.mark.spec("T9")
 async def test_every_query_is_embedded_and_finds_its_memory() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["house door", "shop password"]']})
-    kept = {await keep(house, "red", "house door"), await keep(house, "123456", "shop password")}
+    kept = {(await house.keep("red", "house door")).id, (await house.keep("123456", "shop password")).id}
     house.embedder.calls.clear()
     await run(house, "what do you know?")
     assert {"house door", "shop password"} <= {text for call in house.embedder.calls for text in call}
@@ -186,7 +176,7 @@ async def test_every_query_is_embedded_and_finds_its_memory() -> None:
 @pytest.mark.parametrize("action", ["MemoryUpdate", "MemoryDelete"])
 async def test_an_id_that_was_not_shown_is_told_as_not_done_beside_what_is(action: str) -> None:
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     ids = [memory_id, "zzzzzzzzzz"]
     changes = [{"id": each, "type": None, "content": "999", "bindings": None} for each in ids]
     task = CHANGES[action][0]
@@ -200,7 +190,7 @@ async def test_an_id_that_was_not_shown_is_told_as_not_done_beside_what_is(actio
 @pytest.mark.spec("T10", "T11")
 async def test_with_remembering_off_an_action_that_is_run_all_the_same_writes_nothing() -> None:
     house = House()
-    memory_id = await keep(house, "123456", "aliexpress password")
+    memory_id = (await house.keep("123456", "aliexpress password")).id
     turn = await house.turn("my aliexpress password is 999 now", house.channel())
     turn.log.asked, turn.person.remembers = await turn.conversation.add(turn.asked), False
     await turn.answer.recall(await turn.memory.get([memory_id]))
@@ -289,7 +279,7 @@ async def test_a_question_is_streamed_after_the_search_and_its_answer_begins_the
     assert seen.startswith("There are two.")
     assert "Tell me" not in seen
     assert len(house.model.asked(Task.DECIDE)) == 2
-    await say(house, "aliexpress")
+    await house.say("aliexpress")
     [next_decision] = house.model.asked(Task.DECIDE)[2:]
     assert [message.text for message in next_decision.context.history[-2:]] == [
         ASKED,
@@ -326,13 +316,13 @@ async def test_a_tool_takes_its_place_in_the_table_and_the_cycle_without_another
 @pytest.mark.spec("J1")
 async def test_a_prompt_is_guidelines_then_the_summary_then_the_window_word_for_word_then_the_message() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["first answer", "second answer", "third answer"]})
-    await say(house, "first question", "second question")
+    await house.say("first question", "second question")
     bare = house.model.asked(Task.FINISH)[-1]
     assert "[HISTÓRICO_RESUMIDO]" not in "".join(turn.text for turn in bare.turns)
     conversation = await house.conversations.open(PLACE)
     await house.conversations.set_policy(ANA, conversation.thread.id, "summary")
     await house.history.fold(conversation.thread.id, Summary("Ana has a cat.", through=2, tokens=5))
-    await say(house, "third question")
+    await house.say("third question")
     prompt = house.model.asked(Task.FINISH)[-1]
     for mark in ("[HISTÓRICO_RESUMIDO]", "[JANELA_ATUAL]", "<memory>", "long-term memory"):
         assert mark in prompt.system
@@ -380,7 +370,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
 async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
     house = House({Task.DECIDE: lambda prompt: "Finish" if prompt.context.steps else "MemorySearch"})
     house.model._script[Task.SEARCH_QUERIES] = [QUERY]
-    await say(house, *(f"message {number} " + "x" * 400 for number in range(13)))
+    await house.say(*(f"message {number} " + "x" * 400 for number in range(13)))
     calibration = Calibration()
     calibration.observe_window("test:chat", 1_700)
     calibration.observe_window("test:reasoning", 1_200)
@@ -388,7 +378,7 @@ async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
         house.history, house.clock, calibration=calibration, model_of=lambda mode: f"test:{mode}"
     )
     house.model.prompts.clear()
-    await say(house, "and now?")
+    await house.say("and now?")
 
     def shown(task: Task) -> int:
         return len(house.model.asked(task)[0].context.history)
@@ -488,7 +478,7 @@ SCRIPT: Script = {Task.DECIDE: ["Finish"]}
 @pytest.mark.spec("T2", "T3", "T4")
 async def test_a_decision_is_asked_with_the_message_the_history_and_every_action_and_answers_a_name_only() -> None:
     house = House(SCRIPT)
-    await say(house, "first", "second")
+    await house.say("first", "second")
     decision: Prompt = house.model.asked(Task.DECIDE)[-1]
     assert decision.context.message == "second"
     assert [(m.role, m.text, m.in_history) for m in decision.context.history] == [

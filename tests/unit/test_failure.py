@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ContextTooLong, ProviderDown
-from core.providers.failure import Concessions, Rejected, Rung, by_status, merged, retry_after_s
+from core.providers.failure import Concessions, Rejected, Rung, by_status, forbid_long_waits, merged, retry_after_s
 
 DATE = "Sat, 14 Mar 2026 15:00:00 GMT"
 
@@ -34,6 +34,13 @@ DATE = "Sat, 14 Mar 2026 15:00:00 GMT"
 )
 def test_a_wait_is_read_from_seconds_milliseconds_or_a_date(headers: dict[str, str], wait_s: float) -> None:
     assert retry_after_s(headers) == wait_s
+
+
+@pytest.mark.parametrize(("wait", "is_forbidden"), [("2", False), ("20", True)])
+def test_only_a_wait_longer_than_our_patience_is_forbidden_to_the_sdk(wait: str, is_forbidden: bool) -> None:
+    headers = {"retry-after": wait}
+    forbid_long_waits(headers, 5.0)
+    assert (headers.get("x-should-retry") == "false") is is_forbidden
 
 
 @pytest.mark.parametrize("kind", [None, "", "my password is 123", "x" * 60])
@@ -70,14 +77,6 @@ HEAT = [Rung("temperature", {"temperature": 0}, ("temperature",))]
 
 def labels(concessions: Concessions, model: str = "m") -> list[str]:
     return [rung.label for rung in concessions.choose(model, [EFFORT, HEAT])]
-
-
-def test_a_refused_value_gives_way_to_the_next() -> None:
-    concessions = Concessions()
-    assert labels(concessions) == ["effort=none", "temperature"]
-    assert concessions.learn("m", concessions.choose("m", [EFFORT, HEAT]), "Unsupported VALUE of effort")
-    assert labels(concessions) == ["effort=low", "temperature"]
-    assert labels(concessions, "other") == ["effort=none", "temperature"]
 
 
 def test_of_several_the_one_mentioned_first_is_meant() -> None:

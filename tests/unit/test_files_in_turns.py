@@ -177,6 +177,7 @@ async def test_a_document_is_kept_under_what_it_is_called(chat: Sending, asked: 
 
 async def test_a_kept_document_is_quoted_with_the_page_months_later(chat: Sending) -> None:
     await chat.say("remember this contract", LEASE_FILE)
+    assert chat.fetched == ["test:lease"], "once"
     answer = await chat.say("what does my contract say about pets?")
     assert "Page 4: “Pets: one cat is allowed with a deposit of $300. No dogs are permitted.”" in answer
     assert "Page 3: “The tenant mows the lawn." in await chat.say("who pays utilities?")
@@ -229,11 +230,6 @@ async def test_when_little_room_is_left_each_save_of_a_file_says_so(
         answer = await chat.say(words, CONTRACT_FILE, lang=lang)
         assert sum(said in line for line in answer.splitlines()) == 1
         assert said not in await chat.say("remember my gate code: 4471")
-
-
-async def test_each_file_is_fetched_once(chat: Sending) -> None:
-    await chat.say("remember this contract", LEASE_FILE)
-    assert chat.fetched == ["test:lease"]
 
 
 async def test_a_yes_with_a_photo_answers_no_earlier_question(chat: Sending) -> None:

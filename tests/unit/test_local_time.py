@@ -88,5 +88,5 @@ async def test_who_told_a_zone_and_the_model_read_memories_in_it() -> None:
 async def test_who_told_a_zone_reads_the_days_of_conversations_in_it() -> None:
     house = house_at(ZoneInfo("UTC"))
     await house.preferences.put(ANA, Preferences(zone="America/Sao_Paulo"))
-    channel = await house.ask("/threads")
+    channel = await house.say("/threads")
     assert "21 Nov 2026, 22:30 · 21 Nov 2026" in channel.texts[-1]

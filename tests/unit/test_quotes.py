@@ -169,9 +169,8 @@ def single(*answers: Answer) -> House:
     return House({Task.SINGLE: list(answers)}, limits=TurnLimits(cycle=Cycle.SINGLE))
 
 
-async def ask(house: House, text: str, message_id: str = "9") -> str:
-    channel = await house.ask(text, message_id=message_id, chat="now")
-    return channel.screen[-1].text
+async def ask(house: House, text: str) -> str:
+    return (await house.say(text, chat="now")).screen[-1].text
 
 
 def task(prompt: Prompt) -> str:
@@ -203,8 +202,8 @@ async def test_what_does_not_ask_for_it_is_shown_no_quote(text: str) -> None:
 
 async def test_what_the_prompt_shows_anyway_is_not_quoted_and_a_memory_comes_first() -> None:
     house = single("ok")
-    await ask(house, PARKED, "1")
-    await ask(house, "where did I park?", "2")
+    await ask(house, PARKED)
+    await ask(house, "where did I park?")
     assert "<said when" not in repr(house.model.prompts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
@@ -19,7 +18,7 @@ from core.outgoing import OutgoingMessage
 from core.text import assertions
 from core.text.markdown import plain_times
 from core.types import MemoryDraft, MemoryKind, Preferences
-from tests.fakes.house import ANA, House, answered
+from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls
 
 ZONE = "America/Sao_Paulo"  # where it is 12:09 on Saturday, 14 March 2026
@@ -59,10 +58,7 @@ def answer(house: House, *answers: Answer) -> None:
 
 async def say(house: House, text: str, *, quotes: Sequence[Quote] = ()) -> OutgoingMessage:
     """Say something to a bot that has just been started; return its last message, with the words of times."""
-    channel = house.channel()
-    async with house.chatbot() as chatbot:
-        incoming = replace(house.incoming(text, message_id=uuid.uuid4().hex), quotes=tuple(quotes))
-        await answered(chatbot, incoming, channel)
+    channel = await house.say(text, quotes=tuple(quotes))
     shown = channel.screen[-1]
     return replace(shown, text=plain_times("\n\n".join(each.text for each in channel.screen)))
 

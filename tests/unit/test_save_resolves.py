@@ -13,7 +13,7 @@ from core.dialogue import Prompt, Task
 from core.history.withholding import Redaction
 from core.limited import LimitedMind
 from core.models import Cycle
-from core.types import MemoryDraft, MemoryKind, MessageRole
+from core.types import MessageRole
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import Calls, call
 from tests.fakes.talk import Talk, talking
@@ -55,22 +55,9 @@ def without_a_language_model(talk: Talk) -> None:
         mode.model = mind  # type: ignore[attr-defined]  # a HotModel
 
 
-async def keep(house: House, content: str) -> str:
-    """Put a memory into the store, and return its id."""
-    memory = house.memories.of(ANA)
-    draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-    [item] = await memory.add([draft])
-    return item.id
-
-
 async def ask(house: House, text: str) -> list[str]:
     """Say it, and return what is on the screen."""
-    channel = await house.ask(text)
-    return channel.texts
-
-
-async def contents(house: House) -> list[str]:
-    return sorted(item.content for item in await house.memories.of(ANA).page(limit=99))
+    return (await house.say(text)).texts
 
 
 async def test_the_person_reads_what_it_says_now_and_what_it_said_until_today(talk: Talk) -> None:
@@ -138,7 +125,7 @@ async def test_the_stepwise_cycle_shows_what_is_near_with_marks_before_it_asks_w
 
 async def test_the_single_cycle_names_the_memory_that_is_replaced() -> None:
     house = single(call("MemorySave", items=[entry(MOVED, "m1")]))
-    key = await keep(house, OLD)
+    key = (await house.keep(OLD)).id
     assert await ask(house, "remember: I no longer live in Boston, I just moved to Chicago") == [
         f"Updated: “{MOVED}” (until today: “{OLD}”)"
     ]
@@ -150,7 +137,7 @@ async def test_the_single_cycle_names_the_memory_that_is_replaced() -> None:
 
 async def test_a_model_that_names_no_memory_leaves_what_is_sure_to_the_words() -> None:
     house = single(call("MemorySave", items=[entry("my locker is number 61", None)]))
-    await keep(house, "my locker is number 57")
+    await house.keep("my locker is number 57")
     assert await ask(house, "remember my locker is number 61") == [
         "Updated: “my locker is number 61” (until today: “my locker is number 57”)"
     ]
@@ -158,20 +145,20 @@ async def test_a_model_that_names_no_memory_leaves_what_is_sure_to_the_words() -
 
 async def test_a_model_that_names_a_memory_of_another_thing_overwrites_nothing_and_the_person_is_asked() -> None:
     house = single(call("MemorySave", items=[entry("the gate code is 9031", "m1")]))
-    await keep(house, "my dog hates the gate")
+    await house.keep("my dog hates the gate")
     [told] = await ask(house, "remember the gate code is 9031")
     assert told == "Saved: “the gate code is 9031”\n\nDoes that take the place of “my dog hates the gate”?"
-    assert await contents(house) == ["my dog hates the gate", "the gate code is 9031"]
+    assert await house.contents() == ["my dog hates the gate", "the gate code is 9031"]
 
 
 async def test_an_update_that_would_lose_something_is_kept_beside_it() -> None:
     change = {"id": "m1", "type": None, "content": "I no longer take lisinopril", "bindings": None}
     house = single(call("MemoryUpdate", items=[change]))
     known = "I take metformin 500 twice a day and lisinopril in the morning"
-    await keep(house, known)
+    await house.keep(known)
     [told] = await ask(house, "I no longer take lisinopril")
     assert "This would go, too: “I take metformin 500 twice a day”" in told
-    assert await contents(house) == ["I no longer take lisinopril", known]
+    assert await house.contents() == ["I no longer take lisinopril", known]
 
 
 SISTER, YORK = "My sister lives in Leeds", "my sister moved house, to York"
@@ -188,28 +175,28 @@ SISTER, YORK = "My sister lives in Leeds", "my sister moved house, to York"
 )
 async def test_a_change_that_a_model_words_otherwise_is_kept_in_the_words_of_the_person(wanted: Calls) -> None:
     house = single(wanted)
-    await keep(house, SISTER)
+    await house.keep(SISTER)
     await ask(house, YORK)
-    assert YORK in await contents(house)
+    assert YORK in await house.contents()
 
 
 async def test_a_change_that_is_told_in_passing_is_made_at_once() -> None:
     house = single(call("MemorySave", text="Nice!", items=[entry("my locker is number 61", None)], asked=False))
-    await keep(house, "my locker is number 57")
+    await house.keep("my locker is number 57")
     await ask(house, "my locker is number 61 now, closer to the door")
-    assert await contents(house) == ["my locker is number 61"]
+    assert await house.contents() == ["my locker is number 61"]
 
 
 async def test_a_new_fact_that_is_told_in_passing_is_only_offered() -> None:
     house = single(call("MemorySave", text="Nice!", items=[entry("my locker is number 61", None)], asked=False))
-    await keep(house, "the shed needs paint")
+    await house.keep("the shed needs paint")
     await ask(house, "my locker is number 61 now, closer to the door")
-    assert await contents(house) == ["the shed needs paint"]
+    assert await house.contents() == ["the shed needs paint"]
 
 
 async def test_a_model_that_says_new_of_what_is_known_is_not() -> None:
     house = single(call("MemorySave", items=[entry("locker number: 57", None)]))
-    await keep(house, "my locker is number 57")
+    await house.keep("my locker is number 57")
     assert await ask(house, "remember my locker number: 57") == ["I knew that already: “my locker is number 57”"]
 
 
@@ -218,25 +205,25 @@ async def test_an_invented_mark_changes_nothing_and_is_reported_to_the_model() -
         call("MemorySave", then="continue", items=[entry("the shed key is under the pot", "m7")]),
         "Noted.",  # type: ignore[arg-type]
     )
-    await keep(house, "my locker is number 57")
+    await house.keep("my locker is number 57")
     await ask(house, "remember that the shed key is under the pot")
-    assert await contents(house) == ["my locker is number 57", "the shed key is under the pot"]
+    assert await house.contents() == ["my locker is number 57", "the shed key is under the pot"]
     [result] = house.model.prompts[-1].turns[-1].results
     assert "refused ids: m7" in result.text
 
 
 async def test_an_invented_mark_leaves_the_rest_to_the_words() -> None:
     house = single(call("MemorySave", items=[entry("my locker is number 61", "another-id")]))
-    await keep(house, "my locker is number 57")
+    await house.keep("my locker is number 57")
     await ask(house, "remember my locker is number 61")
-    assert await contents(house) == ["my locker is number 61"]
+    assert await house.contents() == ["my locker is number 61"]
 
 
 async def test_several_memories_of_one_message_are_told_each_as_what_it_became() -> None:
     said = ["my locker is number 61", "the gate code is 4410", "Mel is my cat"]
     house = single(call("MemorySave", items=[entry(each) for each in said]))
-    await keep(house, "my locker is number 57")
-    await keep(house, "gate code: 4410")
+    await house.keep("my locker is number 57")
+    await house.keep("gate code: 4410")
     [told] = await ask(house, "remember " + ", ".join(said))
     assert told.splitlines() == [
         "Saved: “Mel is my cat”",
@@ -249,9 +236,9 @@ async def test_an_update_of_a_memory_keeps_what_it_said() -> None:
     house = single(
         call("MemoryUpdate", items=[{"id": "m1", "type": None, "content": "rowing on Friday", "bindings": None}])
     )
-    key = await keep(house, "rowing on Monday")
+    key = (await house.keep("rowing on Monday")).id
     await ask(house, "rowing is on Friday now")
-    assert await contents(house) == ["rowing on Friday"]
+    assert await house.contents() == ["rowing on Friday"]
     assert [item.content for item in await house.store.earlier(ANA, [key])] == ["rowing on Monday"]
 
 

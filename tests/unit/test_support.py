@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -18,7 +16,7 @@ from core.outgoing import OutgoingMessage
 from core.ports import Embedder
 from core.providers.usem3 import Usem3Embedder
 from core.text.words import in_digits
-from core.types import Learn, MemoryDraft, MemoryKind, Preferences
+from core.types import Learn, Preferences
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls, HashEmbedder, call
 
@@ -38,21 +36,7 @@ def house(*answers: Answer, embedder: Embedder | None = None, **given: Any) -> H
 
 async def say(bot: House, text: str, *quotes: Quote, pressed: bool = False) -> OutgoingMessage:
     """Say that, and return the last message that came of it."""
-    channel = bot.channel()
-    async with bot.chatbot() as chatbot:
-        incoming = replace(bot.incoming(text, message_id=uuid.uuid4().hex), quotes=quotes, pressed=pressed)
-        await (await chatbot.receive(incoming, channel))
-    return channel.screen[-1]
-
-
-async def kept(bot: House) -> list[str]:
-    return sorted([item.content for item in await bot.memories.of(ANA).page(limit=99)])
-
-
-async def keep(bot: House, *contents: str) -> None:
-    for content in contents:
-        draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
-        await bot.memories.of(ANA).add([draft], await bot.memories.of(ANA).embed([content]))
+    return (await bot.say(text, quotes=quotes, pressed=pressed)).screen[-1]
 
 
 def save(*contents: str, asked: bool = True, text: str = "", **more: object) -> Calls:
@@ -143,7 +127,7 @@ async def test_twenty_invented_facts_after_a_hello_are_not_saved(asked: bool | N
     assert isinstance(arguments, dict)
     bot = house(Calls([("MemorySave", {**arguments, "asked": asked})], text=GREETING), learn=learn)
     shown = await say(bot, "hello")
-    assert await kept(bot) == []
+    assert await bot.contents() == []
     assert shown.text.startswith(GREETING)
     assert len(shown.choices) <= 3
     assert all(any(content[:20] in each.label for content in INVENTED) for each in shown.choices), "they name it"
@@ -153,7 +137,7 @@ async def test_what_is_near_to_what_was_said_is_not_saved_for_it() -> None:
     for message, content in NEAR:
         bot = house(save(content))
         await say(bot, message)
-        assert await kept(bot) == [], message
+        assert await bot.contents() == [], message
 
 
 async def test_no_example_of_the_prompt_is_saved_where_nobody_said_it() -> None:
@@ -163,7 +147,7 @@ async def test_no_example_of_the_prompt_is_saved_where_nobody_said_it() -> None:
     for example in parroted:
         bot = house(Calls([(example.name, example.arguments)]))
         await say(bot, "a senha do cofre agora é 7-21-40")
-        assert await kept(bot) == []
+        assert await bot.contents() == []
 
 
 async def test_the_embedder_is_not_needed_to_refuse_or_to_save() -> None:
@@ -171,7 +155,7 @@ async def test_the_embedder_is_not_needed_to_refuse_or_to_save() -> None:
     embedder.down = True
     bot = house(save("My cat is Tom", "My bike is blue"), embedder=embedder)
     await say(bot, "my bike is blue and my cat is at the vet")
-    assert await kept(bot) == ["My bike is blue"]
+    assert await bot.contents() == ["My bike is blue"]
 
 
 # --- it is offered ----------------------------------------------------------------------------------------------------
@@ -183,14 +167,14 @@ async def test_a_button_names_what_was_not_said_and_saves_that_alone() -> None:
     assert [each.label for each in shown.choices] == ["🧠 Remember “My cat is Tom”?", "🧠 Remember “My dog is Rex”?"]
     told = await say(bot, shown.choices[1].command, pressed=True)
     assert told.text == "Saved: “My dog is Rex”"
-    assert await kept(bot) == ["My dog is Rex"]
+    assert await bot.contents() == ["My dog is Rex"]
 
 
 async def test_a_plain_yes_saves_nothing_that_was_not_said() -> None:
     bot = house(save("My cat is Tom", text=f"{GREETING} Shall I tell you a joke?"))
     await say(bot, "hello")
     await say(bot, "yes")
-    assert await kept(bot) == []
+    assert await bot.contents() == []
 
 
 async def test_what_was_said_has_its_own_button_beside_what_was_not() -> None:
@@ -198,13 +182,13 @@ async def test_what_was_said_has_its_own_button_beside_what_was_not() -> None:
     shown = await say(bot, "we're moving to Porto in June, any tips?")
     assert [each.label for each in shown.choices] == ["🧠 Remember this?", "🧠 Remember “My cat is Tom”?"]
     await say(bot, shown.choices[0].command, pressed=True)
-    assert await kept(bot) == ["We are moving to Porto in June"]
+    assert await bot.contents() == ["We are moving to Porto in June"]
 
 
 async def test_who_asked_to_keep_something_is_asked_whether_it_is_that() -> None:
     bot = house(save("Works the night shift"))
     shown = await say(bot, "remember that I work nights")
-    assert (shown.text, await kept(bot)) == ("Keep “Works the night shift”?", [])
+    assert (shown.text, await bot.contents()) == ("Keep “Works the night shift”?", [])
     assert (await say(bot, "yes")).text == "Saved: “Works the night shift”"
 
 
@@ -212,7 +196,7 @@ async def test_what_was_said_is_saved_and_what_was_not_is_asked_about() -> None:
     bot = house(save("My bike is blue", "My cat is Tom"))
     shown = await say(bot, "remember that my bike is blue")
     assert shown.text == "Saved: “My bike is blue”\n\nKeep “My cat is Tom”?"
-    assert await kept(bot) == ["My bike is blue"]
+    assert await bot.contents() == ["My bike is blue"]
 
 
 # --- honest ones are saved, or at most offered ------------------------------------------------------------------------
@@ -261,17 +245,17 @@ REWORDED = (
 async def test_what_was_said_is_saved_in_other_forms_and_languages(message: str, content: str) -> None:
     bot = house(save(content))
     await say(bot, message)
-    assert await kept(bot) == [content]
+    assert await bot.contents() == [content]
 
 
 @pytest.mark.parametrize(("message", "content"), REWORDED)
 async def test_what_was_worded_freely_is_offered(message: str, content: str) -> None:
     bot = house(save(content))
     shown = await say(bot, message)
-    assert await kept(bot) == []
+    assert await bot.contents() == []
     assert f"“{content}”" in shown.text + "".join(each.label for each in shown.choices)
     await say(bot, shown.choices[0].command, pressed=True)
-    assert await kept(bot) == [content]
+    assert await bot.contents() == [content]
 
 
 # --- what a message points at -----------------------------------------------------------------------------------------
@@ -279,32 +263,30 @@ async def test_what_was_worded_freely_is_offered(message: str, content: str) -> 
 LUNCH = Quote(QuoteKind.REPLY, "lunch is at one at Zé's", Speaker.OTHER, "Bia")
 
 
-@pytest.mark.parametrize("message", ["remember this", "guarda isso", "save Bia's lunch"])
-async def test_what_is_replied_to_is_saved_where_the_message_asks_for_it(message: str) -> None:
+@pytest.mark.parametrize(
+    ("message", "asks"),
+    [
+        ("remember this", True),
+        ("guarda isso", True),
+        ("save Bia's lunch", True),
+        ("hello", False),
+        ("what is this?", False),
+        ("remember that my bike is blue", False),
+        ("nice for her!", False),
+    ],
+)
+async def test_what_is_replied_to_is_saved_only_where_the_message_asks_for_it(message: str, asks: bool) -> None:
     bot = house(save("Bia: lunch is at one at Zé's"))
     await say(bot, message, LUNCH)
-    assert await kept(bot) == ["Bia: lunch is at one at Zé's"]
+    assert await bot.contents() == ["Bia: lunch is at one at Zé's"] * asks
 
 
-@pytest.mark.parametrize("message", ["hello", "what is this?", "remember that my bike is blue", "nice for her!"])
-async def test_what_is_replied_to_is_not_saved_by_a_message_about_something_else(message: str) -> None:
-    bot = house(save("Bia: lunch is at one at Zé's"))
-    await say(bot, message, LUNCH)
-    assert await kept(bot) == []
-
-
-async def test_remember_that_means_what_the_person_said_before() -> None:
+@pytest.mark.parametrize(("message", "asks"), [("remember that", True), ("hello there", False)])
+async def test_remember_that_means_what_the_person_said_before_and_a_hello_does_not(message: str, asks: bool) -> None:
     bot = house("Lovely!", save("Júlia hates mustard"), embedder=HashEmbedder())
     await say(bot, "Júlia hates mustard")
-    await say(bot, "remember that")
-    assert await kept(bot) == ["Júlia hates mustard"]
-
-
-async def test_what_was_said_before_is_not_saved_by_a_hello() -> None:
-    bot = house("Lovely!", save("Júlia hates mustard"), embedder=HashEmbedder())
-    await say(bot, "Júlia hates mustard")
-    await say(bot, "hello there")
-    assert await kept(bot) == []
+    await say(bot, message)
+    assert await bot.contents() == ["Júlia hates mustard"] * asks
 
 
 # --- what is known is not replaced ------------------------------------------------------------------------------------
@@ -327,15 +309,15 @@ async def test_no_memory_is_replaced_by_what_nobody_said(known: str, message: st
     by_update = call("MemoryUpdate", items=[{"id": "m1", "content": content}])
     for wanted in (by_save, by_update):
         bot = house(call("MemorySearch", items=["*"], then="continue"), wanted)
-        await keep(bot, known)
+        await bot.keep(known)
         await say(bot, message)
-        assert await kept(bot) == [known]
+        assert await bot.contents() == [known]
 
 
 async def test_a_memory_stays_to_be_found_by_its_words() -> None:
     change = {"id": "m1", "content": None, "bindings": ["zebra"]}
     bot = house(call("MemorySearch", items=["*"], then="continue"), call("MemoryUpdate", items=[change]))
-    await keep(bot, "My cat is Miso")
+    await bot.keep("My cat is Miso")
     await say(bot, "hello there")
     [item] = await bot.memories.of(ANA).page(limit=9)
     assert item.bindings == ("My cat is Miso",)
@@ -353,9 +335,9 @@ async def test_a_memory_stays_to_be_found_by_its_words() -> None:
 async def test_a_memory_is_changed_to_what_was_said(known: str, message: str, content: str) -> None:
     change = call("MemoryUpdate", items=[{"id": "m1", "content": content}])
     bot = house(call("MemorySearch", items=["*"], then="continue"), change)
-    await keep(bot, known)
+    await bot.keep(known)
     await say(bot, message)
-    assert await kept(bot) == [content]
+    assert await bot.contents() == [content]
 
 
 # --- reminders --------------------------------------------------------------------------------------------------------
@@ -369,21 +351,16 @@ UNASKED = (
     ("remind me to water the plants tomorrow at 9", "water the plants", "every day at 9"),
     ("mañana a las 9 viajo", "viajar", "mañana a las 9"),
 )
+BRIEFING = ("remind me to water the plants every day at 9", "", "every day at 9")
 
 
-@pytest.mark.parametrize(("message", "text", "when"), UNASKED)
+@pytest.mark.parametrize(("message", "text", "when"), [*UNASKED, BRIEFING])
 async def test_no_reminder_is_set_that_nobody_asked_for(message: str, text: str, when: str) -> None:
-    arguments = {"text": text, "when": when, "at": "2026-03-20T09:00", "then": "stop"}
+    arguments = {"text": text, "when": when, "at": "2026-03-20T09:00", "briefing": not text, "then": "stop"}
     bot = house(Calls([("ReminderSet", arguments)]))
     shown = await say(bot, message)
     assert await bot.reminders.of([ANA]) == []
-    assert any(each.command.startswith("/remind pick") for each in shown.choices), "it is offered"
-
-
-async def test_no_briefing_is_set_for_a_reminder() -> None:
-    bot = house(Calls([("ReminderSet", {"text": "", "when": "every day at 9", "briefing": True, "then": "stop"})]))
-    await say(bot, "remind me to water the plants every day at 9")
-    assert await bot.reminders.of([ANA]) == []
+    assert not text or any(each.command.startswith("/remind pick") for each in shown.choices), "it is offered"
 
 
 @pytest.mark.parametrize(

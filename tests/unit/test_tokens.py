@@ -62,11 +62,6 @@ def test_document_3s_rule_is_four_characters_a_token_and_ten_more_a_message(text
 
 
 @pytest.mark.spec("H1")
-def test_document_3s_own_example_is_about_six_tokens() -> None:
-    assert ByCharacters().count_tokens([Message(MessageRole.USER, "Olá, como vai?")]) == 6
-
-
-@pytest.mark.spec("H1")
 @pytest.mark.parametrize(("text", "tokens"), [("Olá, me chamo Edmar", 6), ("", 0), ("uma duas três", 4)])
 def test_document_2s_rule_gives_its_own_example(text: str, tokens: int) -> None:
     assert ByWords().count(text) == tokens
@@ -141,17 +136,13 @@ def test_a_models_ratio_is_learnt_from_what_it_reports_and_follows_it() -> None:
     assert calibration.ratio("anthropic:y") == 1.3
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(10, 1000), (1000, 0)])
-def test_a_report_that_tells_nothing_teaches_nothing(ours: int, theirs: int) -> None:
+@pytest.mark.parametrize(("ours", "theirs", "ratio"), [(10, 1000, 1.0), (1000, 0, 1.0), (50, 10**9, 4.0)])
+def test_a_report_that_tells_nothing_teaches_nothing_and_no_ratio_is_insane(
+    ours: int, theirs: int, ratio: float
+) -> None:
     calibration = Calibration()
     calibration.observe("m", counted=ours, reported=theirs)
-    assert calibration.ratio("m") == 1.0
-
-
-def test_a_ratio_stays_sane_whatever_a_provider_reports() -> None:
-    calibration = Calibration()
-    calibration.observe("m", counted=50, reported=10**9)
-    assert calibration.ratio("m") == 4.0
+    assert calibration.ratio("m") == ratio
 
 
 async def test_a_model_is_overheard_and_answers_as_before() -> None:

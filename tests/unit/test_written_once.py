@@ -83,5 +83,5 @@ async def test_an_answer_is_not_begun_while_it_is_stored(monkeypatch: pytest.Mon
 async def test_without_a_model_nothing_waits_and_everything_is_written_once(said: str) -> None:
     house = House(limits=QUIET)
     house.answered_by(limited_mind())
-    channel = await house.ask(said)
+    channel = await house.say(said)
     assert writes(channel) == [(0.0, "post", True)]

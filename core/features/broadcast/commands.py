@@ -31,7 +31,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.memory.memories import Memories
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
-from core.tasks import first_of
+from core.tasks import background, first_of
 from core.text.catalogue import Plurals, Sentences, counted, in_words, text, texts
 from core.types import Locale, Role, UserKey
 from core.workers.port import Worker
@@ -110,16 +110,11 @@ class Broadcaster:
     @asynccontextmanager
     async def until(self, stop: asyncio.Event) -> AsyncIterator[None]:
         """Work while the context is entered; once `stop` is set, write to nobody else."""
-        work = asyncio.create_task(self._serve())
-        halt = asyncio.create_task(self._halt_at(stop))
-        work.add_done_callback(_log_failure)
-        try:
-            yield
-        finally:
-            self._halted = True
-            for task in (work, halt):
-                task.cancel()
-            await asyncio.wait({work, halt})
+        async with background(self._serve()), background(self._halt_at(stop)):
+            try:
+                yield
+            finally:
+                self._halted = True
 
     async def _halt_at(self, stop: asyncio.Event) -> None:
         await stop.wait()
@@ -127,11 +122,14 @@ class Broadcaster:
 
     async def _serve(self) -> None:
         """Work while that is this worker's duty. Who is being told when it is lost is told again, marked."""
-        while True:
-            async with self._worker.hold("broadcasts") as duty:
-                self.wake()
-                with duty.under(), suppress(ClaimLost):
-                    await first_of(self._work(), self._look(), duty.lost.wait())
+        try:
+            while True:
+                async with self._worker.hold("broadcasts") as duty:
+                    self.wake()
+                    with duty.under(), suppress(ClaimLost):
+                        await first_of(self._work(), self._look(), duty.lost.wait())
+        except Exception:  # noqa: BLE001  (the bot goes on)
+            _log.exception("broadcast broke")
 
     async def _look(self) -> None:
         """Look again and again for a broadcast that another worker began."""
@@ -182,11 +180,6 @@ class Broadcaster:
             if tally.unreachable:
                 lines.append(counted(REPORT_PLURALS.unreachable, running.locale, tally.unreachable))
             await self._notifier.tell(running.by, OutgoingMessage("\n".join(lines)))
-
-
-def _log_failure(work: asyncio.Task[None]) -> None:
-    if not work.cancelled() and (error := work.exception()) is not None:
-        _log.error("broadcast broke", exc_info=error)
 
 
 BROADCAST: Final = "broadcast"
