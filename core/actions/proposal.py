@@ -103,7 +103,9 @@ async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) 
     lines = [quoted(item.content, share) for item in items]
     lead = counted(DELETE, turn.person.locale, len(items))
     wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
-    choices = {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
+    is_some = 1 < len(items) <= MAX_CANDIDATES  # one of two of a name may be meant
+    choices = {f"yes {{code}} {number}": f"🗑️ {number}" for number in range(1, len(items) + 1) if is_some}
+    choices |= {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
     return await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
 
 
@@ -214,11 +216,13 @@ async def undo_button(turn: Turn, earlier: str = "") -> tuple[Button, ...]:
     return (Button(UNDO[turn.person.locale], f"/undo {act}", in_place=True),)
 
 
-async def open_offers(turn: Turn, offers: Sequence[Button], about: str) -> None:
-    """Let a plain yes press those buttons, for as long as it answers questions."""
+async def open_offers(turn: Turn, offers: Sequence[Button], about: str, *, lasts: bool = True) -> None:
+    """Let a plain yes press those buttons, for as long as it answers questions; else only the next message."""
     here = turn.conversation.thread.conversation
     for button in offers:
-        await turn.services.confirmations.ask(here, Offer(button.command), f"{button.label} {one_line(about, 80)}")
+        await turn.services.confirmations.ask(
+            here, Offer(button.command, lasts), f"{button.label} {one_line(about, 80)}"
+        )
 
 
 async def deleted_text(turn: Turn, memory_ids: Sequence[str], deleted: Sequence[MemoryItem]) -> str:

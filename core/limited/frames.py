@@ -45,6 +45,18 @@ _TAG: Final = r"\s(?=\w+ (?:ai|pra mim|para mim)\W*$)"
 """What stands before a request to keep that ends a text without a sign: "a placa é OSX guarda ai"."""
 
 
+_NOT_ASKED: Final = "".join(
+    f"(?<!{before} )"
+    for each in (
+        "gonna|going to|will|'ll|have|had|never|not",
+        "vao|vai|vou|nao",
+        "van a|va a|voy a|no|no me|no lo|no la",
+    )
+    for before in each.split("|")
+)
+"""What stands before a word of deleting that tells what somebody does, or does not."""
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return the compiled pattern of a frame; it matches text that `flat` folded."""
@@ -57,6 +69,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
         "kept": rf"(?:^|[,.;:!?…\n–—-]\s*|{_TAG})(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
         "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja |ya |please |pls |por favor |porfa |pf )?){words}(?!\w)",
+        "rids": rf"{_NOT_ASKED}\b{words}(?!\w)",
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
@@ -144,8 +157,12 @@ def _beginning(name: str) -> re.Pattern[str]:
 
 
 def rids(text: str) -> tuple[int, int] | None:
-    """Return where a text has, anywhere, a word by which people may ask to delete something; None if it has none."""
-    found = pattern("rids").search(flat(text[:HEAD_CHARS]))
+    """Return where a text has, anywhere, a word by which people may ask to delete something; None if it has none.
+
+    So they do by saying that they bought what is on a list.
+    """
+    head = flat(text[:HEAD_CHARS])
+    found = pattern("rids").search(head) or pattern("bought").search(head)
     return found.span() if found else None
 
 
@@ -212,7 +229,7 @@ def _talk(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?<!\bnao )(?<!\bnot )(?<!\bno )(?:{words})(?!\w)" if name in _SMALL else words)
 
 
-_MOODS: Final = ("joke", "birthday", "insult", "praise", "sad", "glad")
+_MOODS: Final = ("joke", "birthday", "insult", "praise", "grief", "sad", "cry", "glad")
 _SMALL: Final = ("greeting", "night", "how", "thanks", "bye", "ack", "cancel", "clock", *_MOODS)
 _READERS: Final = re.compile(
     r"(?:quem|who|quien(?:es)?)\b.{0,20}\b(?:le|ler|ve|ver|sees?|reads?|lee|leer|leen) "
@@ -222,9 +239,10 @@ _READERS: Final = re.compile(
 
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
-    r"(?:elefante|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
+    r"(?:elefante|parce|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
     r"meu (?:filho|amor|bem)|su merced|sir|ma'?am|madam|jare|senor(?:a|ita)?|senhor(?:a)?|patron(?:a)?|"
     r"hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
+    r"mijit[oa]|mulher|menin[oa]|my guy|legend|pet|"
     r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
     r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )

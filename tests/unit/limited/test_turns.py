@@ -432,6 +432,10 @@ async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
         ("honestly i'm so sad and nobody cares", "sad"), ("ai que saco, tô muito triste com tudo", "sad"),
         ("estoy muy triste y no se que hacer", "sad"), ("lol you are the best ever omg", "praise"),
         ("happy birthday elefante!", "birthday"), ("feliz cumple elefante", "birthday"),
+        ("PTM", "cry"), ("esto anda para el diablo", "cry"), ("this school go kill person 😩", "cry"),
+        ("ay que dia traigo mija y apenas son las nueve", "cry"), ("we broke up last night", "grief"),
+        ("terminei com meu namorado", "grief"), ("terminé con mi novio", "grief"),
+        ("qmas parce todo bien?", "how"),
     ],
 )  # fmt: skip
 async def test_each_kind_of_small_talk_has_a_line_of_its_own(person: Talk, message: str, kind: str) -> None:
@@ -448,6 +452,19 @@ async def test_what_is_not_found_is_never_said_in_tokens_of_the_message(person: 
     assert answer in denials
 
 
+@pytest.mark.parametrize("message", ["my gran died last night", "perdi meu avô ontem", "falleció mi abuela ayer"])
+async def test_a_loss_is_kept_with_something_kind(person: Talk, message: str) -> None:
+    await person.say("hi")
+    assert (await person.say(message)).endswith(tuple(say.TALK["grief"].values()))
+    assert await person.contents() == [message]
+
+
+@pytest.mark.parametrize("message", ["abeg save am: my matric no na 190407", "guarda isto: meu armário é o 57"])
+async def test_what_follows_a_colon_is_kept(person: Talk, message: str) -> None:
+    await person.say(message)
+    assert await person.contents() == [message.partition(": ")[2]]
+
+
 async def test_the_time_is_told(person: Talk) -> None:
     assert (await person.say("que horas são?")).startswith("Agora é sábado, 14 mar. 2026, 15:09 UTC.")
 
@@ -461,6 +478,22 @@ async def test_a_yes_to_what_was_offered_presses_its_button_also_later(person: T
         assert await person.house.reminders.of([ANA]) == []
     await person.say("yes")
     assert len(await person.house.reminders.of([ANA])) == 1
+
+
+async def test_a_yes_is_for_what_was_proposed_rather_than_for_an_offer_passed_over(person: Talk) -> None:
+    await person.say("remember that my locker is 57")
+    await person.say("remember that the dentist is tomorrow at 10")
+    await person.say("forget my locker")
+    await person.say("what a day")
+    await person.say("yes")
+    assert await person.contents() == ["the dentist is tomorrow at 10"]
+    assert await person.house.reminders.of([ANA]) == []
+
+
+async def test_a_guessed_zone_is_taken_by_the_next_yes_only(person: Talk) -> None:
+    await person.say("remind me tomorrow at 9am to call Bia")
+    await person.say("I like tea")
+    assert await person.say("aye") == say.TALK["yes"][Locale.EN]
 
 
 async def test_a_yes_to_nothing_is_not_called_done(person: Talk) -> None:
@@ -573,6 +606,69 @@ async def test_a_part_of_a_list_is_removed_and_nothing_else(person: Talk) -> Non
     await person.say("tira o café da lista, já comprei")
     await person.say("sim")
     assert await person.contents() == ["lista do mercado: arroz, feijão e sabão"]
+
+
+WEARS = "Rui veste G e Ana veste M"
+TRIP = "viagem: carregador, adaptador, remédio e cadeado"
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize(
+    ("known", "said", "stays"),
+    [
+        # a clause of a sentence, an entry of a list, several of these
+        ([WEARS, "Rui trabalha na Shell"], "esquece o tamanho do Rui mas deixa o da Ana", "Ana veste M"),
+        (["Thiago trabalha na Ambev e mora em Jundiaí"], "apaga só a parte da Ambev", "Thiago mora em Jundiaí"),
+        ([TRIP, "cadeado da bicicleta: 552"], "tira carregador e remédio da lista, o Zé leva",
+            "viagem: adaptador e cadeado"),
+        ([TRIP], "já comprei o adaptador e o cadeado", "viagem: carregador e remédio"),
+        (["shopping: stamps, tea, marmalade", GATE], "I've got the stamps and the marmalade", "shopping: tea"),
+        (["Falta pagar: Ana, Pedro e Zé", "Ana Clara é vegetariana"], "a Ana já pagou, tira ela da lista",
+            "Falta pagar: Pedro e Zé"),
+        (["Marta: 912 334 556, Rua da Boavista 12"], "esquece o número da Marta mas fica com a morada",
+            "Marta: Rua da Boavista 12"),
+        (["la llave la tiene Merche y la caja fuerte es 8-31-44"], "borra lo de la caja fuerte",
+            "la llave la tiene Merche"),
+        # the whole
+        (["Tomar losartana 50 mg para pressão", "o remédio do cachorro é Apoquel"],
+            "não tomo mais o remédio da pressão, remove", ""),
+        (["Reunión con doña Gloria el jueves", "doña Gloria vende empanadas"],
+            "la reunion con doña Gloria se canceló, quítela", ""),
+        (["Planet Fitness membership number is 40021877", GATE], "forget the gym thing", ""),
+        (["the boiler code is 123", "the bike code is 77"], "delte the boiler code", ""),
+    ],
+)  # fmt: skip
+async def test_what_is_named_goes_and_what_else_a_memory_tells_stays(
+    person: Talk, known: list[str], said: str, stays: str
+) -> None:
+    await told(person, *known)
+    await person.say(said)
+    await person.say("sim")
+    assert set(await person.contents()) == {*known[1:], *filter(None, [stays])}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "they're gonna remove my wisdom teeth on Monday, wish me luck",
+        "se me olvida siempre el código del portão", "me esqueci do portão",
+        "no me borre lo del portão todavía", "I've got the milk",
+    ],
+)  # fmt: skip
+async def test_who_tells_of_deleting_or_buying_is_offered_no_deletion(person: Talk, said: str) -> None:
+    await told(person, GATE, "Wisdom Tooth Fairy is for Nora", "Leite é caro")
+    await person.say(said)
+    assert not any("🗑️" in label for label in labels(person))
+
+
+async def test_of_two_that_are_called_so_either_can_be_deleted_alone(person: Talk) -> None:
+    await told(person, "o dentista é terça às 9", "a dentista da Cata se chama Ximena")
+    await person.say("apaga o dentista")
+    assert labels(person) == ["🗑️ 1", "🗑️ 2", "🗑️ Apagar", "Deixar como está"]
+    first = person.seen[-1].split("“")[1].split("”")[0]
+    await person.press("🗑️ 1")
+    assert first not in await person.contents()
+    assert len(await person.contents()) == 1
 
 
 @pytest.mark.parametrize(
