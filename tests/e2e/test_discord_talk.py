@@ -151,9 +151,9 @@ async def test_the_owner_says_in_which_rooms_the_bot_answers_and_direct_messages
 
 @pytest.mark.parametrize("rooms", [{GUILD_ID}, set[int]()])
 async def test_a_server_may_be_allowed_as_a_whole(clock: FakeClock, rooms: set[int]) -> None:
-    async with DiscordServer(clock) as server:
-        async with running(server, clock, config=DiscordConfig(TOKEN, rooms=frozenset(rooms))) as bot:
-            await bot.answers(server.says(ANA, f"{ME} aqui", room=ROOM))
+    config = DiscordConfig(TOKEN, rooms=frozenset(rooms))
+    async with DiscordServer(clock) as server, running(server, clock, config=config) as bot:
+        await bot.answers(server.says(ANA, f"{ME} aqui", room=ROOM))
 
 
 async def test_without_the_message_content_intent_direct_messages_mentions_and_pinging_replies_work() -> None:
