@@ -65,7 +65,7 @@ async def run(
         for user_id, name in who.owners.items():
             await own(UserKey(PLATFORM, str(user_id)), name)
     bookmarks = Bookmarks(kept, clock)
-    api = DiscordApi(pacer, clock, waiting_reaction=config.waiting_reaction)
+    api = DiscordApi(pacer, clock, waiting_reaction=config.waiting_reaction, edit_interval_s=config.edit_interval_s)
     forms = Forms(clock)
     messages = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user, tell_unread=tell_unread)
     interactions = InteractionHandler(messages, api, forms, config, clock, menu=menu, me=who.user)

@@ -84,7 +84,7 @@ class Sent:
 class DiscordApi:
     """Writes through the client that is connected. Raises ChannelError only."""
 
-    def __init__(self, pacer: Pacer, clock: Clock, *, waiting_reaction: str = "") -> None:
+    def __init__(self, pacer: Pacer, clock: Clock, *, waiting_reaction: str = "", edit_interval_s: float = 0.0) -> None:
         self._client: discord.Client | None = None
         now_s = clock.monotonic
         self.threadless = Lately[int](now_s, REFUSED_S)  # channels where no thread can be opened
@@ -92,6 +92,8 @@ class DiscordApi:
         self._typeless = Lately[int](now_s, REFUSED_S)  # and where it cannot be shown that the bot is typing
         self._typed = Lately[int](now_s, TYPING_S)  # and where it was shown
         self._waiting_reaction = waiting_reaction
+        self.edit_interval_s = edit_interval_s
+        """The least time between two edits of an answer that grows."""
         self._pacer = pacer
         self._clock = clock
 

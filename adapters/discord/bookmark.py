@@ -232,20 +232,8 @@ _Read: TypeAlias = tuple[list[ShardPosition], list[Room]]
 
 
 def _read(kept: Any) -> _Read:
-    return [_position(one) for one in kept["shards"]], [_room(one) for one in kept["rooms"]]
+    return [_position(one) for one in kept["shards"]], [Room(**one) for one in kept["rooms"]]
 
 
 def _position(kept: Mapping[str, Any]) -> ShardPosition:
     return ShardPosition(int(kept["newest"]), {int(channel): int(last) for channel, last in kept["recent"].items()})
-
-
-def _room(kept: Mapping[str, Any]) -> Room:
-    return Room(
-        id=int(kept["id"]),
-        parent=int(kept["parent"]),
-        category=int(kept["category"]),
-        guild=int(kept["guild"]),
-        private=kept["private"] is True,
-        ours=kept["ours"] is True,
-        language=str(kept["language"]),
-    )

@@ -88,7 +88,6 @@ class DiscordChannel(Channel):
         place: Destination,
         *,
         asked: str,
-        edit_interval_s: float,
         renderer: Renderer | None = None,
     ) -> None:
         self._api = api
@@ -96,7 +95,6 @@ class DiscordChannel(Channel):
         self._asked = asked
         self._renderer = renderer or Renderer()
         self._doubtful = False
-        self._edit_interval_s = edit_interval_s
         self._drawn: dict[str, Drawn] = {}
         self._posts = 0
         self._adopted: frozenset[str] = frozenset()
@@ -106,7 +104,7 @@ class DiscordChannel(Channel):
     def limits(self) -> ChannelLimits:
         """What one message holds in UTF-16 units, and how often it may be edited."""
         stops = bool(self._renderer.stop)
-        return ChannelLimits(MAX_CHARS, self._edit_interval_s, typing_s=TYPING_S, stops=stops, notifies=True)
+        return ChannelLimits(MAX_CHARS, self._api.edit_interval_s, typing_s=TYPING_S, stops=stops, notifies=True)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""
@@ -305,12 +303,11 @@ class InteractionChannel(DiscordChannel):
         clock: Clock,
         *,
         asked: str,
-        edit_interval_s: float,
         renderer: Renderer,
         names: Mention | None = None,
         alone: bool = False,
     ) -> None:
-        super().__init__(api, place, asked=asked, edit_interval_s=edit_interval_s, renderer=renderer)
+        super().__init__(api, place, asked=asked, renderer=renderer)
         self._ticket = ticket
         self._clock = clock
         self._ends_s = ticket.ends_s

@@ -154,7 +154,6 @@ class UpdateHandler(Channels):
             place,
             self._clock,
             asked=_asked(incoming),
-            edit_interval_s=self._config.edit_interval_s,
             renderer=replace(renderer, stop="") if ticket.along else renderer,
             names=Mention(incoming.user.user, incoming.user_name) if ticket.names else None,
             alone=incoming.private,
@@ -187,7 +186,6 @@ class UpdateHandler(Channels):
             self._api,
             self._place(incoming),
             asked=_asked(incoming),
-            edit_interval_s=self._config.edit_interval_s,
             renderer=self._renderer(incoming),
         )
 
@@ -199,10 +197,7 @@ class UpdateHandler(Channels):
     def _unasked(self, place: Destination, renderer: Renderer, once: str) -> DiscordChannel:
         """Return where to say what nobody asked for; without `once`, what is said twice is two messages."""
         name = hashlib.sha256(once.encode()).hexdigest() if once else secrets.token_hex()
-        interval_s = self._config.edit_interval_s
-        return DiscordChannel(
-            self._api, place, asked=name[:_NONCE_CHARS], edit_interval_s=interval_s, renderer=renderer
-        )
+        return DiscordChannel(self._api, place, asked=name[:_NONCE_CHARS], renderer=renderer)
 
     def _place(self, incoming: Incoming) -> Destination:
         chat, server = incoming.chat, int(incoming.chat.server or 0)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction
@@ -105,12 +105,9 @@ class TelegramApi:
         async def call(chat_id: int, what: Rendered) -> int:
             sent = await self._bot.send_message(
                 chat_id,
-                what.text,
-                entities=what.entities or None,
+                **_written(what),
                 message_thread_id=place.thread_id,
                 reply_parameters=_reply(reply_to),
-                reply_markup=what.keyboard,
-                link_preview_options=_NO_PREVIEW,
                 disable_notification=silent or None,
             )
             self._typed.forget(place)  # a new message ends that sign
@@ -157,14 +154,7 @@ class TelegramApi:
             if stands:
                 await self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=what.keyboard)
                 return
-            await self._bot.edit_message_text(
-                what.text,
-                chat_id=chat_id,
-                message_id=message_id,
-                entities=what.entities or None,
-                reply_markup=what.keyboard,
-                link_preview_options=_NO_PREVIEW,
-            )
+            await self._bot.edit_message_text(**_written(what), chat_id=chat_id, message_id=message_id)
 
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
@@ -220,13 +210,7 @@ class TelegramApi:
 
         async def call(chat_id: int, what: Rendered) -> tuple[int, bool]:
             sent = await self._bot.send_message(
-                chat_id,
-                what.text,
-                entities=what.entities or None,
-                message_thread_id=place.thread_id,
-                reply_markup=what.keyboard,
-                link_preview_options=_NO_PREVIEW,
-                api_kwargs=extra,
+                chat_id, **_written(what), message_thread_id=place.thread_id, api_kwargs=extra
             )
             unseen = ephemeral_id(sent)
             self._can_whisper = self._can_whisper and unseen is not None
@@ -238,13 +222,7 @@ class TelegramApi:
         """Replace a message that only that person sees, and its buttons."""
 
         async def call(chat_id: int, what: Rendered) -> None:
-            asked = {
-                **_whispered(chat_id, to, ephemeral),
-                "text": what.text,
-                "entities": what.entities or None,
-                "reply_markup": what.keyboard,
-                "link_preview_options": _NO_PREVIEW,
-            }
+            asked = _whispered(chat_id, to, ephemeral) | _written(what)
             given = {name: value for name, value in asked.items() if value is not None}
             await self._bot.do_api_request("editEphemeralMessageText", api_kwargs=given)
 
@@ -492,6 +470,16 @@ def ephemeral_id(message: Message) -> int | None:
 
 def _whispered(chat_id: int, to: int, ephemeral: int) -> dict[str, object]:
     return {"chat_id": chat_id, "receiver_user_id": to, "ephemeral_message_id": ephemeral}
+
+
+def _written(what: Rendered) -> dict[str, Any]:
+    """Return the arguments of a message, as the library takes them: its text, its form, and what stands below."""
+    return {
+        "text": what.text,
+        "entities": what.entities or None,
+        "reply_markup": what.keyboard,
+        "link_preview_options": _NO_PREVIEW,
+    }
 
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:

@@ -39,6 +39,7 @@ from core.memory.timed import timed_anew
 from core.models import NOT_BRIEF
 from core.text.catalogue import text
 from core.text.unicode import clean
+from core.text.words import folded_words
 from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind
 
 NAME = "MemoryUpdate"
@@ -118,8 +119,9 @@ async def run(turn: Turn, answer: Changes) -> Step:
     asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
     if answer.statement is not None and rewrites:
         return await _settle(turn, step, asked, rewrites, answer)
-    if _touched(turn, rewrites) > 1 or not await _are_said(turn, asked, rewrites):
-        if len(rewrites) == 1 and (own := turn.support.own_change()):
+    is_cut = len(rewrites) == 1 and _says_less(asked[0], rewrites[0])
+    if is_cut or _touched(turn, rewrites) > 1 or not await _are_said(turn, asked, rewrites):
+        if len(rewrites) == 1 and not is_cut and (own := turn.support.own_change()):
             return await _keep_beside(turn, step, asked, rewrites, own_draft(own))
         return await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
     if rewrites and not _settles(asked[0], turn.asked.text, rewrites[0], is_sure=_is_about(asked[0], rewrites[0])):
@@ -150,6 +152,13 @@ def _settles(item: MemoryItem, said: str, rewrite: Rewrite, *, is_sure: bool) ->
     if item.kind is not MemoryKind.TEXT or rewrite.draft.content == item.content:
         return True  # fields of data are what a model changed; other phrases to find one by lose nothing
     return settles(item.content, said, rewrite.draft.content, is_sure=is_sure)
+
+
+def _says_less(item: MemoryItem, rewrite: Rewrite) -> bool:
+    """Return whether a rewrite only leaves out something that a memory says: nothing of it can be kept beside that."""
+    left = iter(folded_words(item.content))
+    said = folded_words(rewrite.draft.content)
+    return len(said) < len(folded_words(item.content)) and all(word in left for word in said)
 
 
 def _may_mean(known: str, said: str, text: str) -> bool:

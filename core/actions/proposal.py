@@ -103,7 +103,9 @@ async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) 
     lines = [quoted(item.content, share) for item in items]
     lead = counted(DELETE, turn.person.locale, len(items))
     wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
-    choices = {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
+    is_some = 1 < len(items) <= MAX_CANDIDATES  # one of two of a name may be meant
+    choices = {f"yes {{code}} {number}": f"🗑️ {number}" for number in range(1, len(items) + 1) if is_some}
+    choices |= {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
     return await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
 
 

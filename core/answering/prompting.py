@@ -455,7 +455,7 @@ def profile_lines(turn: Turn, profile: Sequence[MemoryItem]) -> tuple[str, ...]:
 
 async def notes_on(turn: Turn, queries: Sequence[str]) -> tuple[str, ...]:
     """Return what features know about what is looked for: a few lines, the best first."""
-    known = await turn.services.additions.known(turn, queries)
+    known = [line for each in turn.services.additions for line in await each.known(turn, queries)]
     notes = tuple(one_line(note, _MAX_NOTE_CHARS) for note in known[:_MAX_NOTES])
     turn.shown.show_notes(notes)
     return notes

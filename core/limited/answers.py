@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from core.limited import frames
-from core.limited.change import Value, values
+from core.limited.values import Value, values
 from core.text.senses import is_kind, sense, senses
 from core.text.subject import AskedWord
 from core.types import MemoryItem

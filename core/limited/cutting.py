@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Final
 
 from core.limited import frames
-from core.limited.change import values
+from core.limited.values import values
 from core.text.senses import is_kind, senses
 from core.text.subject import asked_words
 from core.text.unicode import flat

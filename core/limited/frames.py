@@ -45,6 +45,18 @@ _TAG: Final = r"\s(?=\w+ (?:ai|pra mim|para mim)\W*$)"
 """What stands before a request to keep that ends a text without a sign: "a placa é OSX guarda ai"."""
 
 
+_NOT_ASKED: Final = "".join(
+    f"(?<!{before} )"
+    for each in (
+        "gonna|going to|will|'ll|have|had|never|not",
+        "vao|vai|vou|nao",
+        "van a|va a|voy a|no|no me|no lo|no la",
+    )
+    for before in each.split("|")
+)
+"""What stands before a word of deleting that tells what somebody does, or does not."""
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return the compiled pattern of a frame; it matches text that `flat` folded."""
@@ -57,6 +69,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
         "kept": rf"(?:^|[,.;:!?…\n–—-]\s*|{_TAG})(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
         "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja |ya |please |pls |por favor |porfa |pf )?){words}(?!\w)",
+        "rids": rf"{_NOT_ASKED}\b{words}(?!\w)",
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
@@ -144,8 +157,12 @@ def _beginning(name: str) -> re.Pattern[str]:
 
 
 def rids(text: str) -> tuple[int, int] | None:
-    """Return where a text has, anywhere, a word by which people may ask to delete something; None if it has none."""
-    found = pattern("rids").search(flat(text[:HEAD_CHARS]))
+    """Return where a text has, anywhere, a word by which people may ask to delete something; None if it has none.
+
+    So they do by saying that they bought what is on a list.
+    """
+    head = flat(text[:HEAD_CHARS])
+    found = pattern("rids").search(head) or pattern("bought").search(head)
     return found.span() if found else None
 
 

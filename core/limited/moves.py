@@ -9,7 +9,7 @@ from typing import Final
 from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import enclosed, recall, removal
 from core.limited import sentences as say
-from core.limited.change import PossibleChange, changes, without_entry
+from core.limited.change import PossibleChange, changes
 from core.limited.frames import has, mood
 from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, KEEP_WHAT, REMOVE_WHAT, MessagePart
@@ -213,10 +213,7 @@ def _list(scene: Scene, part: MessagePart) -> Move:
 def to_change(scene: Scene, part: MessagePart) -> list[PossibleChange]:
     """Return the memories that a part may change, the likeliest first."""
     if part.intent is Intent.REMOVE:
-        found = removal.proposed(scene, part)
-        said = removal.phrases(part) if len(found) == 1 else ()
-        text = next(filter(None, (without_entry(found[0].content, senses(each)) for each in said)), "")
-        return [PossibleChange(found[0], text)] if text else []
+        return removal.narrowed(scene, part)
     is_likely = part.about != "maybe"
     return changes(
         part.text,

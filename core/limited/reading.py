@@ -16,10 +16,11 @@ from typing import Final
 from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import enclosed, frames
-from core.limited.change import MAX_CHARS, pointed, swapped, values
+from core.limited.change import MAX_CHARS, pointed
 from core.limited.cutting import gives_value, sentences, wishes
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
+from core.limited.values import swapped, values
 from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.text.pointing import asks_for_work, asks_past, points_only

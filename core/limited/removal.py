@@ -1,17 +1,20 @@
-"""Choose the memories that a person asks to delete: those that are named, and no others."""
+"""Choose what a person asks to delete: the memories that are named, or the clauses of one, and no others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from core.limited import frames
-from core.limited.change import without_values
+from core.limited.change import PossibleChange
+from core.limited.clauses import cut, holds, telling
 from core.limited.reading import MessagePart
 from core.limited.scene import Scene
-from core.text.senses import is_kind, sense, senses, subject, words
+from core.limited.values import values
+from core.text.senses import is_kind, sense, senses, subject
 from core.text.subject import ARTICLES
 from core.text.unicode import flat
 from core.text.words import folded_words
@@ -24,15 +27,64 @@ _MATCHING: Final = 0.5
 _MATCHING_NAME: Final = 0.66
 """That share where it lacks the kind of thing that is named: of "Ben's appointment", another of Ben has the name."""
 
+_LIKELY: Final = 0.25
+"""The chance that a memory is meant from which it is proposed though it has none of the words: "the gym thing"."""
+
+_NEAR: Final = 0.33
+"""The cosine that it must have besides."""
+
+_MUCH_LESS: Final = 2
+"""How many times less likely any other must be."""
+
 _NAME_WEIGHT: Final = 2
-_ANY_MEMORY: Final = senses("note thing bit memory matter nota anotação memória coisa lembrança recuerdo cosa asunto")
+_MEANT: Final = 0.5
+"""What a word counts that a memory has in other words only: a recipe, by its flour."""
+
+_ANY_MEMORY: Final = senses(
+    "note thing one bit part stuff memory matter list old nota anotação memória coisa negócio parte lista lembrete "
+    "aquilo lance troço vaina tema rollo recuerdo cosa asunto pendiente recordatorio viejo porfa please favor"
+)
 """Words for what is kept, whatever it is: "that tablets note"."""
 
 _MAX_NAMES: Final = 8
+_MAX_UNCLEAR: Final = 3
+"""So many memories may be meant by what does not tell which: the person is asked."""
+
 _FEW_WORDS: Final = 3
 """With so many words, what stands before a wish to delete may be worth keeping itself."""
 
+_FROM: Final = re.compile(r"(?:d[aeo]s?|del|from|off|out)\b", re.IGNORECASE)
+"""What stands before the name of a list from which something is to go."""
+
 _AND: Final = re.compile(r"\s*,?\s+(?:e|y|and)\s+|\s*&\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a message says of what is to be deleted.
+
+    `phrases` name things, each by itself; `beside` is what else is said, which may tell who or why; `stays` names what
+    is not to be deleted. `points`: a pronoun stands for what `beside` names. `is_part`: what is named is a part of
+    something, by the person's words. `off_list`: it is to be taken off a list. `is_bought`: nothing but an entry of one
+    is meant: "I've got the milk".
+    """
+
+    phrases: tuple[str, ...]
+    beside: str = ""
+    stays: str = ""
+    points: bool = False
+    is_part: bool = False
+    off_list: bool = False
+    is_bought: bool = False
+
+    def is_only_of(self, item: MemoryItem) -> bool:
+        """Return whether nothing but a part of a memory can be meant."""
+        return self.is_bought or (self.off_list and cut(item.content).is_list)
+
+    @property
+    def around(self) -> tuple[str, ...]:
+        """The words that tell which of several things of one name is meant."""
+        return telling(f"{self.beside} {self.stays}")
 
 
 def is_everything(part: MessagePart) -> bool:
@@ -52,31 +104,77 @@ def wants_all(part: MessagePart) -> bool:
 
 def named(part: MessagePart) -> str:
     """Return what the person calls the thing to be deleted; "" for "delete that", which points at it."""
-    return subject(_named_after(part), asking=True) or subject(_before(part))
+    return next(iter(names(part)), "")
 
 
 def names(part: MessagePart) -> list[str]:
-    """Return what the person calls each thing to be deleted: three in "forget the pin, the gym code and bus 12"."""
-    each = [subject(phrase, asking=True) for phrase in _phrases_after(part)]
-    return list(filter(None, each)) or list(filter(None, [named(part)]))
+    """Return what the person calls each thing to be deleted: three in "forget the pin, the gym code and bus 12".
+
+    What is said beside may tell which is meant, or all: "Lucy paid, take her off".
+    """
+    wish = _wish(part)
+    found = [*(subject(phrase, asking=True) for phrase in wish.phrases), subject(wish.beside), subject(wish.stays)]
+    return list(dict.fromkeys(filter(None, found)))
 
 
-def _named_after(part: MessagePart) -> str:
-    """Return what stands behind the verb, up to a reason: "the pin, they gave us a new card"."""
-    return next(iter(_phrases_after(part)), "")
+def may_tell(part: MessagePart) -> bool:
+    """Return whether what asks to delete something may tell something: "rule: wash hands and bin the gloves"."""
+    before = _before(part)
+    is_stated = len(before[frames.opened(before) :].split()) >= _FEW_WORDS
+    return not part.is_sure or (is_stated and any(_wish(part).phrases)) or bool(frames.told_of(part.text))
 
 
-def _phrases_after(part: MessagePart) -> list[str]:
-    """Return the phrases between commas that stand behind the verb: things, or a thing and a reason."""
-    about = part.about.strip(" ,:;")
-    said = frames.begun("said_of", about)
-    about = about if is_last(part) or is_everything(part) else about[said:]
-    end = frames.pattern("reason").search(flat(about), 1)
-    about = about[: end.start()] if end else about
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+def _wish(part: MessagePart) -> Wish:
+    """Return what a part says of what is to be deleted."""
+    verb = frames.removed(part.text) if part.is_sure else frames.rids(part.text)
+    before = part.text[: verb[0]] if verb else ""
+    behind = part.about if part.is_sure or verb is None else part.text[verb[1] :]
+    said = part.text[slice(*verb)] if verb else ""
+    behind = behind.strip(" ,:;")
+    behind = "" if is_last(part) or is_everything(part) else behind[frames.begun("said_of", behind) :]
+    contrast = frames.pattern("stays").search(flat(behind))
+    stays = behind[contrast.start() :] if contrast else ""
+    behind = behind[: contrast.start()] if contrast else behind
+    phrases, reason = _phrases(behind)
+    if telling(f"{before} {reason}") and not _has_value(f"{before} {reason}"):
+        phrases = tuple(phrase for phrase in phrases if _names_something(phrase))
+    return Wish(
+        phrases,
+        f"{before} {reason}",
+        stays,
+        points=not phrases or _FROM.match(phrases[0]) is not None or frames.has("stood", f"{said} {' '.join(phrases)}"),
+        is_part=bool(stays) or frames.has("part", " ".join(phrases)),
+        off_list=_takes_off(part.text),
+        is_bought=bool(said) and frames.has("bought", said),
+    )
+
+
+def _has_value(text: str) -> bool:
+    return any(value.kind != "name" for value in values(text))
+
+
+def _takes_off(text: str) -> bool:
+    """Return whether a text asks to take a thing off a list."""
+    wish = frames.listed(text)
+    return wish is not None and not wish[2] and bool(wish[0])
+
+
+def _phrases(behind: str) -> tuple[tuple[str, ...], str]:
+    """Return the phrases behind a verb of deleting that name things, and what is said behind these: mostly why."""
+    end = frames.pattern("reason").search(flat(behind), 1)
+    reason = behind[end.start() :] if end else ""
+    about = behind[: end.start()] if end else behind
     if _whole("pointed").match(flat(about)):
-        return []
+        return (), reason
     first, *others = [phrase for phrase in re.split(r"\s*[,;]\s*", about) if phrase][:_MAX_NAMES] or [""]
-    return [first, *others] if all(map(_is_thing, others)) else [first]
+    if _whole("pointed").match(flat(first)):
+        return (), f"{', '.join(others)} {reason}"
+    if not all(map(_is_thing, others)):
+        return tuple(filter(None, [first])), f"{', '.join(others)} {reason}"
+    return tuple(filter(None, [first, *others])), reason
 
 
 def _is_thing(phrase: str) -> bool:
@@ -91,29 +189,34 @@ def _before(part: MessagePart) -> str:
     return part.text[: verb[0]] if verb else ""
 
 
-def may_tell(part: MessagePart) -> bool:
-    """Return whether what asks to delete something may tell something: "rule: wash hands and bin the gloves"."""
-    before = _before(part)
-    is_stated = len(before[frames.opened(before) :].split()) >= _FEW_WORDS
-    return not part.is_sure or (is_stated and bool(_named_after(part))) or bool(frames.told_of(part.text))
+# --- what is meant ---------------------------------------------------------------------------------------------------
 
 
 def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
-    """Return the memories whose deletion is to be proposed, as far as this turn knows them."""
+    """Return the memories whose deletion is to be proposed, as far as this turn knows them, or that of a part."""
     if scene.can_search:
         return ()
     if is_everything(part):
         return scene.found[:MAX_PROPOSED]
     if is_last(part):
         return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
-    if not named(part):
+    wish = _wish(part)
+    if not telling(" ".join((*wish.phrases, wish.beside))):
         return scene.quoted[-1:]
-    found, before = _all_named(_phrases_after(part), scene.found) if part.is_sure else [], _before(part)
-    if found or (part.is_sure and not before):
-        return found
-    # "Tainá cancelled, delete her appointment"
-    said = f"{before} {_named_after(part)}" if part.is_sure else without_values(part.about)
-    return nearest(said, scene.found, by_kind=True)
+    if _has_value(wish.beside) and wish.phrases and not _names_something(_AND.split(wish.phrases[0])[0]):
+        return ()  # "new code E133, delete the old one" tells what takes its place
+    found = _meant(wish, scene.found, is_sure=part.is_sure)
+    named = [word for phrase in wish.phrases for word in _telling(phrase)]
+    if not found and part.is_sure and named and not any(map(is_kind, map(sense, named))):
+        found = _by_meaning(scene)
+    return [item for item in found if without(wish, item) or not wish.is_only_of(item)]
+
+
+def narrowed(scene: Scene, part: MessagePart) -> list[PossibleChange]:
+    """Return the one memory of which only a part is to be deleted, and what it says then; else none."""
+    found = proposed(scene, part)
+    text = without(_wish(part), found[0]) if len(found) == 1 and not wants_all(part) else ""
+    return [PossibleChange(found[0], text)] if text else []
 
 
 def settled(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
@@ -133,75 +236,125 @@ def settled(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, ..
     return tuple(found)
 
 
-def _all_named(phrases: Sequence[str], found: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories that each thing of a list names; those that the first phrase names, if the others name none.
+def _meant(wish: Wish, items: Sequence[MemoryItem], *, is_sure: bool) -> list[MemoryItem]:
+    """Return the memories that a wish means: those that its phrases name, else the one that all its words do."""
+    first, *others = wish.phrases or ("",)
+    found = _of_phrase(first, items, wish) if first else []
+    more = [_of_phrase(phrase, items, wish) for phrase in others]
+    if found and all(more):  # what follows may be a reason: "the pin, they gave us a new card"
+        found = [item for each in (found, *more) for item in each]
+    found = list({item.id: item for item in found}.values())
+    if (not found and telling(wish.beside)) or not is_sure:
+        said = telling(" ".join((*wish.phrases, wish.beside)))
+        is_named = any(not is_kind(sense(word)) for word in _telling(" ".join(wish.phrases)))
+        found = nearest(said, found or items, by_kind=not is_named)
+    if len(found) > 1 and (wish.is_part or wish.off_list or wish.is_bought):
+        found = [item for item in found if without(wish, item)] or found
+    return found if is_sure or len(found) == 1 else []
 
-    What follows may be a reason: "the pin, they gave us a new card".
-    """
-    items = [item for phrase in phrases[:1] for item in _of_phrase(phrase, found)]
-    others = [_of_phrase(phrase, found) for phrase in phrases[1:]]
-    if items and all(others):
-        items += [item for each in others for item in each]
-    return list({item.id: item for item in items}.values())
 
-
-def _of_phrase(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+def _of_phrase(phrase: str, items: Sequence[MemoryItem], wish: Wish) -> list[MemoryItem]:
     """Return the memories that each part of a phrase names, if the first names any; else those that the whole does."""
-    each = [matching(name, found) for name in _AND.split(phrase)]
-    return [item for items in each for item in items] if each[0] and len(each) > 1 else matching(phrase, found)
+    each = [_matching(name, items, wish) for name in _AND.split(phrase)]
+    return [item for found in each for item in found] if each[0] and len(each) > 1 else _matching(phrase, items, wish)
 
 
-def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories that hold most of a phrase, if that is enough of it.
+def _matching(phrase: str, items: Sequence[MemoryItem], wish: Wish) -> list[MemoryItem]:
+    """Return the memories that hold most of a phrase, if that is enough of it; of several, those that are told beside.
 
     A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
     """
-    telling = senses(phrase) - _ANY_MEMORY or senses(phrase)
-    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in telling}
-    held = [weights.keys() & _held(item) for item in found]
-    shares = [sum(weights[name] for name in each) / max(sum(weights.values()), 1) for each in held]
+    said = _telling(phrase)
+    weights = {word: 1 if is_kind(sense(word)) else _NAME_WEIGHT for word in said}
+    held = [{word for word in said if _holds(item, word)} for item in items]
+    shares = [
+        sum(weights[word] * (1 if sense(word) in senses(item.content) else _MEANT) for word in each)
+        / max(sum(weights.values()), 1)
+        for item, each in zip(items, held, strict=True)
+    ]
     top = max(shares, default=0)
     best = [each for each, share in zip(held, shares, strict=True) if share == top]
-    is_other = any(is_kind(name) for name in weights.keys() - frozenset().union(*best))  # no such appointment
+    is_other = any(is_kind(sense(word)) for word in weights.keys() - set[str]().union(*best))  # no such appointment
     if top < (_MATCHING_NAME if is_other else _MATCHING):
         return []
-    return [item for item, share in zip(found, shares, strict=True) if share == top][:MAX_PROPOSED]
+    found = [item for item, share in zip(items, shares, strict=True) if share == top]
+    return nearest((*said, *wish.around), found) or found[:MAX_PROPOSED] if len(found) > 1 else found
 
 
-def _held(item: MemoryItem) -> frozenset[str]:
-    """Return what a memory has of names, and of kinds of things that it calls so: what finds it may guess at these."""
-    return senses(item.content) | {name for name in senses(" ".join(item.bindings)) if not is_kind(name)}
+def _names_something(phrase: str) -> bool:
+    """Return whether a phrase has a word that names something: "that note" has none."""
+    return any(sense(word) not in _ANY_MEMORY for word in telling(phrase))
 
 
-def nearest(said: str, found: Sequence[MemoryItem], *, by_kind: bool = False) -> list[MemoryItem]:
-    """Return the one memory that shares most names with what was said, or of several the first: else none.
+def _telling(phrase: str) -> tuple[str, ...]:
+    """Return the words of a phrase that name something."""
+    said = telling(phrase)
+    return tuple(word for word in said if sense(word) not in _ANY_MEMORY) or said
 
-    Where none shares any, it is with `by_kind` the one that calls a kind of thing as they do: "the meeting".
+
+def _holds(item: MemoryItem, word: str) -> bool:
+    """Return whether a memory has a word; of a kind of thing, if it calls it so: what finds it may guess at these."""
+    return holds(item.content, word) or (not is_kind(sense(word)) and sense(word) in senses(" ".join(item.bindings)))
+
+
+def nearest(said: Iterable[str], items: Sequence[MemoryItem], *, by_kind: bool = True) -> list[MemoryItem]:
+    """Return the memories that share most of what was said, rare words counting more; none, or too many: none.
+
+    Names tell before kinds of things, and those before words that a memory has in that very form. A kind of thing tells
+    alone where the memory calls it so, too, with `by_kind`: "the meeting".
     """
-    about = {name for name in senses(said) if not is_kind(name)}
-    shared = [len(about & _held(item)) for item in found]
-    if by_kind and not any(shared):
-        kinds = {word for word in folded_words(said) if is_kind(sense(word))}
-        shared = [len(kinds.intersection(folded_words(item.content))) for item in found]
-    top = max(shared, default=0)
-    best = [item for item, count in zip(found, shared, strict=True) if count == top > 0]
-    for name in map(sense, words(said)) if len(best) > 1 else ():
-        if name in about and (naming := [item for item in best if name in _held(item)]):
-            best = naming
-            break
-    return best if len(best) == 1 else []
+    held = {word: frozenset(item.id for item in items if _holds(item, word)) for word in said}
+    folded = {item.id: frozenset(folded_words(item.content)) for item in items}
+
+    def weight(item: MemoryItem) -> tuple[float, float, int]:
+        mine = [word for word in held if item.id in held[word]]
+        names = sum(1 / len(held[word]) for word in mine if not is_kind(sense(word)))
+        kinds = sum(1 / len(held[word]) for word in mine if is_kind(sense(word)))
+        return round(names, 6), round(kinds, 6), len(folded[item.id].intersection(*[map(flat, mine)]))
+
+    weights = [weight(item) for item in items]
+    top = max(weights, default=(0.0, 0.0, 0))
+    best = [
+        item
+        for item, each in zip(items, weights, strict=True)
+        if each == top and (top[0] or (by_kind and top[1] and top[2]))
+    ]
+    return best if len(best) <= _MAX_UNCLEAR else []
 
 
-def phrases(part: MessagePart) -> Sequence[str]:
-    """Return what may name one thing among others to be deleted, the likeliest first.
+def _by_meaning(scene: Scene) -> list[MemoryItem]:
+    """Return the one memory that the search holds for likely, and no other half as much."""
+    first, second = sorted((hit.chance for hit in scene.hits), reverse=True)[:2] + [0.0] * max(0, 2 - len(scene.hits))
+    if first < _LIKELY or _MUCH_LESS * second > first:
+        return []
+    return [hit.item for hit in scene.hits if hit.chance == first and hit.dense >= _NEAR and not hit.other]
 
-    It is what stands behind the verb, what is named, or anything: "he took me off the pills, you can delete that".
+
+# --- a part of it ----------------------------------------------------------------------------------------------------
+
+
+def without(wish: Wish, item: MemoryItem) -> str:
+    """Return what a memory says without the clauses that a wish names; "" where it names the whole, or it is not clear.
+
+    What a sentence begins with is mostly what it is about: it stays only if the person says so, or if the others tell
+    something of their own.
     """
-    verb = frames.removed(part.text) or frames.rids(part.text)
-    if verb is None:
-        return [part.about]
-    behind = re.split(r"[,;]", frames.pattern("reason").split(flat(part.text[verb[1] :].strip()), 1)[0], maxsplit=1)[0]
-    return [behind, named(part), f"{part.text[: verb[0]]} {part.text[verb[1] :]}"]
+    clauses = cut(item.content)
+    if not clauses.are_several:
+        return ""
+    names = [_telling(name) for phrase in wish.phrases for name in _AND.split(phrase)]
+    each = [clauses.about(said) for said in names]
+    gone = {at for at in each if at is not None} if wish.is_bought or each[:1] != [None] else set()
+    is_shared = any(sum(word in held for held in clauses.held(said)) > 1 for said in names for word in said)
+    if not gone and (wish.is_part or is_shared or (wish.points and clauses.is_list)):
+        # "he stopped the statin, delete that pill"
+        gone = {at} if (at := clauses.about(telling(wish.beside))) is not None else set()
+    gone -= {clauses.about(telling(wish.stays))}
+    if not gone or (0 in gone and not (wish.is_part or clauses.is_list or clauses.are_alike)):
+        return ""
+    if not wish.is_part and clauses.would_lose(gone):
+        return ""
+    return clauses.without(gone)
 
 
 @cache

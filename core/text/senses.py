@@ -176,12 +176,13 @@ class MemoryWords:
 
     def holds(self, word: str) -> bool:
         """Return whether the word is told, or one of its concept, which a binding may name."""
-        if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(told_by(word)):
+        return self.tells(word) or not self._names.isdisjoint(told_by(word))
+
+    def tells(self, word: str) -> bool:
+        """Return whether the word is told, or one of what it names: a pill, by "losartan"."""
+        if not self._told.isdisjoint(named_by(word)) or sense(word) in self.senses:  # "sams", of "sam's"
             return True
-        if sense(word) in self.senses:  # "sams", of "sam's"
-            return True
-        parts = folded_words(bare(word))
-        return all(self._says(part) for part in parts)
+        return all(self._says(part) for part in folded_words(bare(word)))
 
     def _says(self, part: str) -> bool:
         """Return whether a folded word is told, perhaps with two letters swapped: "freind"."""

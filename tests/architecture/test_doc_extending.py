@@ -39,7 +39,7 @@ def test_recipes_that_were_followed_with_other_names_leave_the_suite_green(tmp_p
     copy.test(
         "-m", "not (long or model or peers)", *(f"--ignore-glob=*/{name}.py" for name in but), "--maxfail=10",
         "tests/unit", "tests/architecture", "tests/contracts", "tests/e2e/test_discord_slash.py",
-        "tests/e2e/test_discord_menus.py", "tests/e2e/test_telegram_menus.py", "tests/e2e/test_table_discord.py",
+        "tests/e2e/test_discord_menus.py", "tests/e2e/test_telegram_menus.py", "tests/e2e/test_table_platforms.py",
     )  # fmt: skip
 
 

@@ -200,7 +200,7 @@ async def discord_channel() -> AsyncIterator[Watched]:
                 return f"discord:{server.upload('a.bin', content)['url']}"
 
             place = DiscordPlace(channel.id)
-            yield Watched(DiscordChannel(api, place, asked="1", edit_interval_s=0.0), seen, leave, sends)
+            yield Watched(DiscordChannel(api, place, asked="1"), seen, leave, sends)
 
 
 CHANNELS: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {

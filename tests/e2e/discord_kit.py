@@ -12,7 +12,7 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Unread
 from bot.settings.settings import load
 from core.commands.menu import MenuEntry
-from core.ports import MessageHandler
+from core.ports import Clock, MessageHandler
 from core.storage.kept import SqlKept
 from core.stores import KeptStore
 from core.types import Incoming, UserKey
@@ -22,14 +22,14 @@ from tests.e2e.flowing import ending, flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import BOT_ID, Person, Refused
+from tests.fakes.discord_world import BOT_ID, ROOM, Person, Refused
 from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.ram import RamDatabase
 
-__all__ = ["Bot", "flow", "idle", "refusing", "running", "serving"]
+__all__ = ["ROOM", "Bot", "flow", "idle", "refusing", "running", "serving"]
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
-ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
+OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 101, 10**17 + 102, 10**17 + 200
 ME = f"<@{BOT_ID}>"
 
 
@@ -71,7 +71,7 @@ async def running(
 @asynccontextmanager
 async def serving(
     server: DiscordServer,
-    clock: FakeClock,
+    clock: Clock,
     handler: MessageHandler,
     config: DiscordConfig | None = None,
     *,
@@ -112,7 +112,11 @@ async def serving(
         )
     )
     async with ending(server, clock, handler, task, stop):
-        await flow(server, clock, lambda: task.done() or (is_there or (lambda: server.gateway.online))())
+
+        def is_up() -> bool:
+            return task.done() or (is_there or (lambda: server.gateway.online))()
+
+        await (flow(server, clock, is_up) if isinstance(clock, FakeClock) else server.until(is_up))
         scripted = handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock)
         yield Bot(scripted, task, stop, server, clock, said, owners, unread, wrote, connected)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -10,30 +9,22 @@ from functools import partial
 
 import pytest
 
-from adapters import discord
-from adapters.discord.config import DiscordConfig
 from core.clock import SystemClock
 from core.dialogue import Prompt, StreamEvent, Task
 from core.models import HotModel
-from core.ports import Clock, MessageHandler
-from core.storage.kept import SqlKept
-from core.workers.port import Worker
+from core.ports import Clock
 from tests.e2e import discord_kit, telegram_kit
 from tests.e2e.discord_kit import ANA, ME
 from tests.fakes.clock import FakeClock
-from tests.fakes.commands import menu
 from tests.fakes.discord_limits import Limits as DiscordLimits
-from tests.fakes.discord_server import TOKEN, DiscordServer
+from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import Note
 from tests.fakes.discord_world import Person as DiscordPerson
 from tests.fakes.house import House
 from tests.fakes.model import ScriptedModel
-from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import BOT, Json, Person
-from tests.fakes.telegram_people import Person as TelegramPerson
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_wire import Limits
-from tests.fakes.telegram_wire import Limits as TelegramLimits
 
 PEOPLE = 10
 PATIENCE_S = 120.0
@@ -90,7 +81,7 @@ def house(clock: Clock, platform: str, think_s: float, word_s: float, at_once: i
 
 async def on_telegram(
     clock: Clock,
-    limits: TelegramLimits | None = None,
+    limits: Limits | None = None,
     *,
     think_s: float = 1.0,
     word_s: float = 0.05,
@@ -106,7 +97,7 @@ async def on_telegram(
             await until(lambda: server.polled)
             began_s = clock.monotonic()
             ids = [
-                server.says(TelegramPerson(100 + at), f"@{BOT['username']} {at}?", chat_id=chat_id)["message_id"]
+                server.says(Person(100 + at), f"@{BOT['username']} {at}?", chat_id=chat_id)["message_id"]
                 for at in range(people)
             ]
             chat = server.chat(chat_id)
@@ -150,7 +141,7 @@ async def on_discord(
     askers = [DiscordPerson(10**17 + 5000 + number, "Ana") for number in range(people)]
     async with DiscordServer(clock, limits, patience_s=PATIENCE_S) as server:
         built = house(clock, "discord", think_s, word_s, at_once)
-        async with built.chatbot() as handler, _listening(server, clock, handler):
+        async with built.chatbot() as handler, discord_kit.serving(server, clock, handler):
             until = partial(discord_kit.flow, server, clock) if isinstance(clock, FakeClock) else server.until
             began_s = clock.monotonic()
             asked = [await server.says(one, f"{discord_kit.ME} {at}?", room=ROOM) for at, one in enumerate(askers)]
@@ -162,23 +153,6 @@ async def on_discord(
                 )
             )
             return [_on_discord(server, note, began_s) for note in asked], len(server.invalid)
-
-
-@asynccontextmanager
-async def _listening(server: DiscordServer, clock: Clock, handler: MessageHandler) -> AsyncIterator[None]:
-    """Run the adapter: on a clock of the test's, or on the real one."""
-    if isinstance(clock, FakeClock):
-        async with discord_kit.serving(server, clock, handler):
-            yield
-        return
-    stop, config = asyncio.Event(), DiscordConfig(TOKEN, api_base_url=server.api_url)
-    task = asyncio.create_task(
-        discord.run(config, handler, clock, stop, menu=menu(), worker=Worker(), kept=SqlKept(RamDatabase()))
-    )
-    await server.until(lambda: server.gateway.online)
-    yield
-    stop.set()
-    await task
 
 
 def _on_discord(server: DiscordServer, note: Note, began_s: float) -> Asked:
@@ -199,20 +173,16 @@ def _on_discord(server: DiscordServer, note: Note, began_s: float) -> Asked:
     )
 
 
-async def test_in_a_telegram_group_all_are_heard_at_once_and_answered_within_what_it_bears() -> None:
-    seen, refused = await on_telegram(FakeClock(), Limits())
+@pytest.mark.parametrize(
+    ("platform", "most_s"),
+    [("telegram", 40.0), ("discord", 10.0)],  # what a group bears; two rounds side by side, of eight and of two
+)
+async def test_all_are_heard_at_once_and_answered_in_the_order_they_asked(platform: str, most_s: float) -> None:
+    seen, refused = await (on_telegram(FakeClock(), Limits()) if platform == "telegram" else on_discord(FakeClock()))
     assert refused == 0
     assert max(one.sign_s for one in seen) < 2.0
-    assert max(one.whole_s for one in seen) < 40.0
-    assert [one.whole_s for one in seen] == sorted(one.whole_s for one in seen), "in the order they asked"
-
-
-async def test_in_a_discord_channel_all_are_heard_at_once_and_answered_side_by_side() -> None:
-    seen, refused = await on_discord(FakeClock())
-    assert refused == 0
-    assert max(one.sign_s for one in seen) < 2.0
-    assert max(one.whole_s for one in seen) < 10.0  # two rounds, of eight and of two
-    assert [one.whole_s for one in seen] == sorted(one.whole_s for one in seen), "in the order they asked"
+    assert max(one.whole_s for one in seen) < most_s
+    assert [one.whole_s for one in seen] == sorted(one.whole_s for one in seen)
 
 
 async def test_who_waits_for_the_pace_of_a_telegram_group_alone_has_the_eyes_until_the_answer_comes() -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.limited.change import MAX_CANDIDATES, MAX_CHARS, changes, relisted, swapped, values, without_entry
-from core.text.senses import senses
+from core.limited.change import MAX_CANDIDATES, MAX_CHARS, changes, relisted
+from core.limited.clauses import cut, telling
+from core.limited.values import swapped, values
 from core.types import MemoryItem, MemoryKind
 from tests.fakes.clock import START
 
@@ -191,4 +192,6 @@ def test_whatever_is_said_a_change_is_of_a_known_memory_and_into_something(said:
     ],
 )
 def test_a_part_is_left_out_where_the_rest_stays_as_it_was(old: str, named: str, new: str) -> None:
-    assert without_entry(old, senses(named)) == new
+    clauses = cut(old)
+    at = clauses.about(telling(named))
+    assert ("" if at is None or clauses.would_lose({at}) else clauses.without({at})) == new

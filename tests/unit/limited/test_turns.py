@@ -608,6 +608,69 @@ async def test_a_part_of_a_list_is_removed_and_nothing_else(person: Talk) -> Non
     assert await person.contents() == ["lista do mercado: arroz, feijão e sabão"]
 
 
+WEARS = "Rui veste G e Ana veste M"
+TRIP = "viagem: carregador, adaptador, remédio e cadeado"
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize(
+    ("known", "said", "stays"),
+    [
+        # a clause of a sentence, an entry of a list, several of these
+        ([WEARS, "Rui trabalha na Shell"], "esquece o tamanho do Rui mas deixa o da Ana", "Ana veste M"),
+        (["Thiago trabalha na Ambev e mora em Jundiaí"], "apaga só a parte da Ambev", "Thiago mora em Jundiaí"),
+        ([TRIP, "cadeado da bicicleta: 552"], "tira carregador e remédio da lista, o Zé leva",
+            "viagem: adaptador e cadeado"),
+        ([TRIP], "já comprei o adaptador e o cadeado", "viagem: carregador e remédio"),
+        (["shopping: stamps, tea, marmalade", GATE], "I've got the stamps and the marmalade", "shopping: tea"),
+        (["Falta pagar: Ana, Pedro e Zé", "Ana Clara é vegetariana"], "a Ana já pagou, tira ela da lista",
+            "Falta pagar: Pedro e Zé"),
+        (["Marta: 912 334 556, Rua da Boavista 12"], "esquece o número da Marta mas fica com a morada",
+            "Marta: Rua da Boavista 12"),
+        (["la llave la tiene Merche y la caja fuerte es 8-31-44"], "borra lo de la caja fuerte",
+            "la llave la tiene Merche"),
+        # the whole
+        (["Tomar losartana 50 mg para pressão", "o remédio do cachorro é Apoquel"],
+            "não tomo mais o remédio da pressão, remove", ""),
+        (["Reunión con doña Gloria el jueves", "doña Gloria vende empanadas"],
+            "la reunion con doña Gloria se canceló, quítela", ""),
+        (["Planet Fitness membership number is 40021877", GATE], "forget the gym thing", ""),
+        (["the boiler code is 123", "the bike code is 77"], "delte the boiler code", ""),
+    ],
+)  # fmt: skip
+async def test_what_is_named_goes_and_what_else_a_memory_tells_stays(
+    person: Talk, known: list[str], said: str, stays: str
+) -> None:
+    await told(person, *known)
+    await person.say(said)
+    await person.say("sim")
+    assert set(await person.contents()) == {*known[1:], *filter(None, [stays])}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "they're gonna remove my wisdom teeth on Monday, wish me luck",
+        "se me olvida siempre el código del portão", "me esqueci do portão",
+        "no me borre lo del portão todavía", "I've got the milk",
+    ],
+)  # fmt: skip
+async def test_who_tells_of_deleting_or_buying_is_offered_no_deletion(person: Talk, said: str) -> None:
+    await told(person, GATE, "Wisdom Tooth Fairy is for Nora", "Leite é caro")
+    await person.say(said)
+    assert not any("🗑️" in label for label in labels(person))
+
+
+async def test_of_two_that_are_called_so_either_can_be_deleted_alone(person: Talk) -> None:
+    await told(person, "o dentista é terça às 9", "a dentista da Cata se chama Ximena")
+    await person.say("apaga o dentista")
+    assert labels(person) == ["🗑️ 1", "🗑️ 2", "🗑️ Apagar", "Deixar como está"]
+    first = person.seen[-1].split("“")[1].split("”")[0]
+    await person.press("🗑️ 1")
+    assert first not in await person.contents()
+    assert len(await person.contents()) == 1
+
+
 @pytest.mark.parametrize(
     "wish", ["wait, the clerk says I still need that one. Can I have it back?", "re-add it please"]
 )

@@ -1,23 +1,35 @@
-"""Who is answered what on Discord: the table of roles and places, typed and by slash command; and every command."""
+"""Who is answered what on each platform: the table of roles and places, typed and by slash command, over the wire.
+
+Each one who speaks has a bot of their own, behind one adapter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from core.commands.menu import MenuOption, OptionKind
+from core.dialogue import Task
+from core.features.access.rules import Mode
+from core.ports import Channel, Channels, Clock, MessageHandler
+from core.types import Incoming, Locale
+from tests.e2e import telegram_kit
 from tests.e2e.discord_kit import ME, flow, idle, serving
-from tests.e2e.table import OF_EACH_KIND, Cell, Cells, wrong
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import COMMANDS, VERBS
 from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Person
+from tests.fakes.house import House
+from tests.fakes.telegram_people import Person as Friend
+from tests.fakes.telegram_server import TelegramServer
 from tests.table import (
     ASIDE,
     ASIDE_LET_IN,
@@ -31,7 +43,117 @@ from tests.table import (
     TEXTS,
     TOLD_OFF,
     Names,
+    expected,
+    settle,
 )
+
+OF_EACH_KIND = ("/help", "/memories", "/wonder", "hello", "/admin status", "/admin role {zoe} admin")
+"""Of what everybody may say, ask of their own, cannot say, say to a model, and say as staff and as an owner.
+
+All that can be said is in the table that the core is held to (`tests/unit/test_command_table.py`)."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One answer of the table: who says what where, and how the answer begins."""
+
+    text: str
+    names: Names
+    begins: str
+    house: House
+
+    def is_wrong(self, said: str) -> bool:
+        """Whether something else is said, or a model was asked for anything but an answer of its own."""
+        asked = bool(self.house.model.prompts)
+        met = plain(said).startswith(plain(self.begins)) and bool(said) is bool(self.begins)
+        return not met or asked is not (self.begins == "Hello")
+
+
+def plain(text: str) -> str:
+    """Return the text without marks that a platform may have turned into formatting."""
+    return text.replace("`", "").replace("**", "")
+
+
+@dataclass
+class Cells(MessageHandler):
+    """Hands what each person says to a bot of theirs alone, so that no answer of the table changes another."""
+
+    clock: Clock
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    handlers: dict[str, MessageHandler] = field(default_factory=dict)
+    answered: dict[str, asyncio.Future[None]] = field(default_factory=dict)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stack.aclose()
+
+    async def row(
+        self, role: str, place: str, names: Iterator[Names], texts: tuple[str, ...] = OF_EACH_KIND
+    ) -> list[Cell]:
+        """Open a bot for each thing that somebody of that role may say there."""
+        cells = []
+        for text, who in zip(texts, names, strict=False):
+            script = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
+            house = House(script, clock=self.clock, trusted=(), language=Locale.EN)
+            await settle(house, role, place, who)
+            bot = await self.stack.enter_async_context(house.chatbot())
+            self.handlers[who.me] = bot
+            cells.append(Cell(who.put_into(text), who, who.put_into(expected(role, text, place, Mode.PRIVATE)), house))
+        return cells
+
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        answered = asyncio.ensure_future(await self.handlers[incoming.user.user].receive(incoming, channel))
+        self.answered[incoming.user.user] = answered
+        return answered
+
+    async def resume(self, platform: str, channels: Channels) -> None:
+        """Nothing is owed, and nobody is written to unasked."""
+
+    def is_done(self, cells: list[Cell]) -> bool:
+        """Whether all of them were answered."""
+        return all((found := self.answered.get(cell.names.me)) and found.done() for cell in cells)
+
+
+def wrong(cells: list[Cell], said: Callable[[Cell], str]) -> dict[str, tuple[str, str]]:
+    """Return the cells in which something else was said: what should be, and what was."""
+    return {cell.text: (cell.begins, said(cell)[:200]) for cell in cells if cell.is_wrong(said(cell))}
+
+
+# --- on Telegram ---
+
+PLACES = {PRIVATE: 1, GROUP: -1, GROUP_LET_IN: -1}
+"""Where; and the sign of its chat's id, which is otherwise that of the person."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_each_who_writes_on_telegram_gets_what_their_role_gives_them_there(place: str) -> None:
+    clock, numbers = FakeClock(), count(1000)
+    async with TelegramServer(clock) as server, Cells(clock) as cells, telegram_kit.serving(server, clock, cells):
+        for role in ROLES:
+            names = (Names("telegram", str(n), "500", str(n * PLACES[place])) for n in numbers)
+            row = await cells.row(role, place, names)
+            for cell in row:
+                says(server, cell, place)
+            await flow(server, clock, partial(cells.is_done, row))
+            await idle(server)
+            assert wrong(row, lambda cell: "\n".join(server.chat(int(cell.names.here)).screen())) == {}, role
+            if place != PRIVATE:
+                assert not any(server.chat(int(cell.names.me)).ours() for cell in row)
+
+
+def says(server: TelegramServer, cell: Cell, place: str) -> None:
+    person, chat_id = Friend(int(cell.names.me), "Ana", "en"), int(cell.names.here)
+    if place == PRIVATE:
+        server.says(person, cell.text)
+        return
+    command, space, rest = cell.text.partition(" ")
+    text = f"{command}@elefante_bot{space}{rest}" if command.startswith("/") else f"@elefante_bot {cell.text}"
+    server.says(person, text, chat_id=chat_id)
+
+
+# --- on Discord ---
 
 FIRST, ROOMS, DIRECT = 10**17 + 10_000, 10**17 + 50_000, 500_000
 ZOE = Person(10**17 + 500, "Zoe")
@@ -54,7 +176,7 @@ def person_of(cell: Cell) -> Person:
 
 
 @pytest.mark.parametrize("place", [PRIVATE, GROUP, GROUP_LET_IN])
-async def test_each_who_writes_gets_what_their_role_gives_them_there(place: str) -> None:
+async def test_each_who_writes_on_discord_gets_what_their_role_gives_them_there(place: str) -> None:
     clock, numbers = FakeClock(), count()
     async with DiscordServer(clock) as server, Cells(clock) as cells:
         rooms = [server.room(ROOMS + number) for number in range(len(OF_EACH_KIND) * len(ROLES))]
