@@ -266,7 +266,8 @@ def _answered_beside(text: str, found: Sequence[Open]) -> str:
         return ""
     [(asked, kind)] = proposed
     for begin, end in spans:
-        command = _command_to(asked.code, read_open(asked, kind), text[begin:end])
+        proposal: Proposal = read_open(asked, kind)  # type: ignore[assignment]  # one of PROPOSALS
+        command = _command_to(asked.code, proposal, text[begin:end])
         if command.startswith("/confirm yes"):
             return f"{command}\n{without(text, begin, end)}"
     return ""
