@@ -148,7 +148,8 @@ class PendingReplies(ReplyReader):
         last = [(each, command) for each, command in answered if not each.passed]
         if not last and answered and not again and await _asks_else(conversation):
             answered = []  # a question in the bot's own words came since
-        answers = last or answered
+        proposed = [(each, command) for each, command in answered if each.kind != Offer.__name__]
+        answers = last or proposed or answered  # what was only offered, and passed over, gives way
         if means_no(incoming.text):  # it declines what was asked last, and a later yes is not for what was open besides
             answers = answers[:1]
             await self._confirmations.mute(here, but=answers[0][0].code if answers else "")
@@ -201,7 +202,9 @@ class PendingReplies(ReplyReader):
                 return _command_to(asked.code, proposal, text)
         if asked.kind == Offer.__name__:
             is_agreed = any(means_yes(text, each) for each in (Doing.KEEP, Doing.REPLACE))  # none offers to delete
-            return read_open(asked, Offer).command if is_agreed and not acknowledges(text) else ""
+            offer = read_open(asked, Offer)
+            is_late = asked.passed and not offer.lasts
+            return offer.command if is_agreed and not is_late and not acknowledges(text) else ""
         if asked.kind == WhichOne.__name__:
             commands = read_open(asked, WhichOne).commands
             chosen = numbered(text, len(commands)) or ()

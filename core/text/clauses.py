@@ -9,7 +9,7 @@ from typing import Final
 
 _END: Final = re.compile(r"(?<=[.!?…;])\s+|\s*\n\s*")
 _JOINT: Final = re.compile(r"\s*[,;]\s*(?:(?:e|and|y)\s+)?|\s+(?:e|and|y)\s+", re.IGNORECASE)
-_LEAD: Final = re.compile(r"(?:e|and|y|but|mas|pero)\s+", re.IGNORECASE)
+_LEAD: Final = re.compile(r"^(?:e|and|y|but|mas|pero)\s+", re.IGNORECASE)
 _TAIL: Final = re.compile(r"\s(?:e|and|y)$", re.IGNORECASE)
 _MAX_PIECES: Final = 10
 
@@ -34,10 +34,10 @@ def parts(text: str) -> Sequence[tuple[int, int]]:
 def without(text: str, begin: int, end: int) -> str:
     """Return the text without a clause, nor the words that joined it to the rest."""
     before, after = text[:begin].rstrip(" \t\n,;"), text[end:].lstrip(" \t\n,;.!?")
-    before = _TAIL.sub("", before)
-    if not before:
-        return after[found.end() :] if (found := _LEAD.match(after)) else after
-    return f"{before}{' ' if before[-1] in '.!?…' else ', '}{after}" if after else before
+    before, after = _TAIL.sub("", before), _LEAD.sub("", after, count=1)
+    if not (before and after):
+        return before or after
+    return f"{before}{' ' if before[-1] in '.!?…' else '. '}{after}"
 
 
 def _spans(cut: re.Pattern[str], text: str, begin: int, end: int) -> list[tuple[int, int]]:

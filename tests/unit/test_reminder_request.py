@@ -36,6 +36,8 @@ NOW = datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo("America/Sao_Paulo"))
         (Locale.PT, "me avisa qdo for 18h pra eu sair", "eu sair", Once),
         (Locale.EN, "set a 10 minute timer", "Timer", Once),
         (Locale.EN, "set an alarm for 7", "Wake up", Unclear),
+        (Locale.EN, "remind me every friday at 4 to do invoices", "do invoices", Unclear),
+        (Locale.EN, "remind me every friday at 7 to do invoices", "do invoices", Recurrence),
         (Locale.EN, "set a reminder for tomorrow at 8am called pay bills", "pay bills", Once),
         (Locale.EN, "remind me about tomorrow's meeting at 8am", "meeting", Once),
         (Locale.ES, "despiértame mañana a las 6 de la mañana", "Despertar", Once),
