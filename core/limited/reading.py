@@ -67,7 +67,7 @@ _NAMED: Final = _STATED | {Intent.KEEP}
 _ONE: Final = frozenset("one ones disso disto dessa desse deste desta".split())
 """Words that stand for what was told, and name nothing."""
 
-_CRIED: Final = frozenset({"cry", "sad", "grief"})
+_CRIED: Final = frozenset({"cry", "grief"})
 _FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""

@@ -37,6 +37,12 @@ NOW = datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo("America/Sao_Paulo"))
         (Locale.EN, "set a 10 minute timer", "Timer", Once),
         (Locale.EN, "set an alarm for 7", "Wake up", Unclear),
         (Locale.EN, "remind me every friday at 4 to do invoices", "do invoices", Unclear),
+        (
+            Locale.ES,
+            "los martes y jueves Leo tiene natacion a las 5 recuerdame a las 4 y media esos dias",
+            "los martes y jueves Leo tiene natacion a las 5",
+            Recurrence,
+        ),
         (Locale.EN, "remind me every friday at 7 to do invoices", "do invoices", Recurrence),
         (Locale.EN, "set a reminder for tomorrow at 8am called pay bills", "pay bills", Once),
         (Locale.EN, "remind me about tomorrow's meeting at 8am", "meeting", Once),

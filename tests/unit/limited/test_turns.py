@@ -452,6 +452,10 @@ async def test_what_is_not_found_is_never_said_in_tokens_of_the_message(person: 
     assert answer in denials
 
 
+async def test_only_is_not_lonely(person: Talk) -> None:
+    assert await person.say("si, solo esta semana, despues sigue los miercoles") not in say.TALK["sad"].values()
+
+
 @pytest.mark.parametrize(
     "message",
     ["my gran died last night", "our old dog Duke died today", "perdi meu avô ontem", "falleció mi abuela ayer"],
