@@ -660,7 +660,7 @@ async def _read_room(turn: Turn) -> None:
     """Read what was said in the room before, as far as that is on there; limited mode has no use for it."""
     if turn.beside is None or turn.services.models.is_limited:
         return
-    most, together = turn.conversation.room_messages, turn.conversation.is_together
+    most, together = turn.conversation.place.room_messages, turn.conversation.place.together
     said = await turn.answer.view.chat.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
     exchanges = await turn.beside.read(together=together)
     turn.shown.room = room_talk(said, turn.budget.eighth_chars, exchanges, together=together, zone=turn.person.zone)

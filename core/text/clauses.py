@@ -17,18 +17,23 @@ _MAX_PIECES: Final = 10
 def clauses(text: str) -> Iterator[tuple[int, int]]:
     """Yield where runs of clauses stand, the longer ones first: the whole text, its sentences, and parts of each."""
     yield 0, len(text)
-    sentences = _spans(_END, text, 0, len(text))
-    if len(sentences) > 1:
-        yield from sentences
-    for begin, end in sentences:
+    found = sentences(text)
+    if len(found) > 1:
+        yield from found
+    for begin, end in found:
         pieces = _spans(_JOINT, text, begin, end)[:_MAX_PIECES]
         for length in range(len(pieces) - 1, 0, -1):
             yield from ((pieces[at][0], pieces[at + length - 1][1]) for at in range(len(pieces) - length + 1))
 
 
+def sentences(text: str) -> Sequence[tuple[int, int]]:
+    """Return where the sentences of a text stand."""
+    return _spans(_END, text, 0, len(text))
+
+
 def parts(text: str) -> Sequence[tuple[int, int]]:
     """Return where the smallest clauses of a text stand."""
-    return [piece for begin, end in _spans(_END, text, 0, len(text)) for piece in _spans(_JOINT, text, begin, end)]
+    return [piece for begin, end in sentences(text) for piece in _spans(_JOINT, text, begin, end)]
 
 
 def without(text: str, begin: int, end: int) -> str:

@@ -360,7 +360,7 @@ class Meaning:
             return self._by_half(rule, clock)
         return self._counted(rule, clocks, has_hour=has_hour)
 
-    def _named_hours(self, rule: Mapping[str, str], clocks: Sequence[ClockTime]) -> Sequence[ClockTime]:
+    def _named_hours(self, rule: Mapping[str, str], clocks: list[ClockTime]) -> list[ClockTime]:
         """Return the hours of "three times a day": those that were named, else the usual ones."""
         if len(clocks) == 1 and self._parts.clocks:
             raise NotUnderstood

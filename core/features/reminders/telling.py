@@ -396,7 +396,8 @@ async def _hour_in_memories(
     """
     for hit in await turn.memory.find(beside.event, limit=_MAX_MEMORIES):
         time = _time_of(hit.item, beside.event, now, turn.person.locale)
-        if isinstance(time, Once) and (time.has_hour or beside.hour is not None):
+        is_of_days = beside.hour is not None or not beside.offset.seconds
+        if isinstance(time, Once) and (time.has_hour or is_of_days):
             return hit.item, time.at
     return None, None
 

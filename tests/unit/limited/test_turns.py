@@ -452,7 +452,10 @@ async def test_what_is_not_found_is_never_said_in_tokens_of_the_message(person: 
     assert answer in denials
 
 
-@pytest.mark.parametrize("message", ["my gran died last night", "perdi meu avô ontem", "falleció mi abuela ayer"])
+@pytest.mark.parametrize(
+    "message",
+    ["my gran died last night", "our old dog Duke died today", "perdi meu avô ontem", "falleció mi abuela ayer"],
+)
 async def test_a_loss_is_kept_with_something_kind(person: Talk, message: str) -> None:
     await person.say("hi")
     assert (await person.say(message)).endswith(tuple(say.TALK["grief"].values()))
