@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from core.errors import Damaged, DiskFull, StorageError
-from core.storage.kept import FIND_MARK, Mark, mark_in
+from core.storage.kept import FIND_MARK, SealMark, mark_in
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import schema_version, tables_of, translated, usable_version
 
@@ -390,7 +390,7 @@ def marks_of(path: Path) -> Marks:
         return Marks(schema, made, numbers)
 
 
-def seal_mark_of(path: Path) -> Mark | None:
+def seal_mark_of(path: Path) -> SealMark | None:
     """Return the mark of a database file that is sealed; None of one that is not, or not there.
 
     Raises:
