@@ -25,7 +25,7 @@ from core.storage import convert_sqlite
 from core.storage.convert import Conversion, are_files_unfinished, convert_files, finish_files
 from core.storage.database import Row
 from core.storage.files import owner_name
-from core.storage.kept import Mark
+from core.storage.kept import SealMark
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
 from core.storage.sqlite_backup import is_lost, open_to_read, seal_mark_of, settle, unwritten
@@ -201,7 +201,7 @@ def sealing_of(settings: Settings, *, makes: bool = True) -> Iterator[Sealing]:
         yield sealed
 
 
-def mark_of(settings: Settings) -> Mark | None:
+def mark_of(settings: Settings) -> SealMark | None:
     """Return the mark of the database that the settings name; None of one that is not sealed, or not there.
 
     Raises:

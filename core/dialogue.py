@@ -64,7 +64,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """A kind of change that an action of a feature makes, and the words by which people ask for it and models claim it.
+    """A kind of change that an action of a feature makes, and the words by which it is asked for and asserted.
 
     Each is the same only as itself, so that effects can stand in sets beside kinds of change to a memory.
     """
@@ -75,8 +75,8 @@ class Effect:
     asked: re.Pattern[str]
     """Matches a message, folded, that asks for it from its beginning."""
 
-    claimed: re.Pattern[str]
-    """Finds a claim that it was done, or a promise of it, in a clause in lower case."""
+    asserted: re.Pattern[str]
+    """Finds an assertion that it was done, or a promise of it, in a clause in lower case."""
 
     things: re.Pattern[str]
     """Matches what follows a verb of change where one of its own things is meant, and no memory."""

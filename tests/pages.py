@@ -15,6 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import typer
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
 from typer.core import TyperGroup
 
 from adapters.console import PipeChannel
@@ -24,12 +27,16 @@ from adapters.console.person import TerminalUser
 from bot.cli.main import app
 from bot.cli.think import StoppedClock
 from bot.models.presets import PROVIDERS, SUGGESTED, example
-from bot.settings.settings import load
+from bot.settings.limits import HistorySettings, QuotaSettings
+from bot.settings.models import ModelSettings
+from bot.settings.platforms import DiscordSettings, SignSettings, TelegramSettings
+from bot.settings.reminders import ReminderSettings
+from bot.settings.settings import Settings, load
+from bot.settings.storage import StorageSettings
 from bot.wiring import build
 from core.answering.chatbot import ChatBot
 from core.commands.command import Command
 from core.types import Locale
-from tests.env_example import render
 from tests.fakes.commands import COMMANDS, VERBS
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +50,20 @@ MODELS = ROOT / "docs" / "models.md"
 SECURITY = ROOT / "docs" / "security.md"
 PROOF = ROOT / "docs" / "proof.md"
 _WHOLE = 500  # characters: more than any first sentence has
+HEADER = """\
+# Every setting of Elefante, with its default. Copy this file to .env and change what you need; an empty or missing
+# setting means its default. `elefante check` says whether all is well."""
+
+SECTIONS: dict[str, type[BaseSettings]] = {
+    "Telegram and Discord: signs of life": SignSettings,
+    "Telegram": TelegramSettings,
+    "Discord": DiscordSettings,
+    "Models. Without one the bot runs in limited mode, without a language model": ModelSettings,
+    "Conversation memory": HistorySettings,
+    "Money: who may spend how much": QuotaSettings,
+    "Reminders": ReminderSettings,
+    "Storage": StorageSettings,
+}
 
 
 def with_tables(page: str) -> str:
@@ -152,8 +173,41 @@ async def _talk(messages: Sequence[str]) -> str:
     return "".join(f"{row.text}\n" for row in layout.rows(shown.getvalue().rstrip("\n")))
 
 
+def env_example() -> str:
+    """Return the whole file."""
+    parts = [HEADER]
+    named: set[str] = set()
+    for title, mixin in SECTIONS.items():
+        parts.append(f"\n# --- {title} ---")
+        own = [name for name in mixin.model_fields if name not in named]
+        parts += [_entry(name, Settings.model_fields[name]) for name in own]
+        named.update(own)
+    parts.append("\n# --- The bot ---")
+    parts += [_entry(name, field) for name, field in Settings.model_fields.items() if name not in named]
+    return "\n".join(parts) + "\n"
+
+
+def _entry(name: str, field: FieldInfo) -> str:
+    about = textwrap.fill(field.description or "", 116, initial_indent="# ", subsequent_indent="# ")
+    examples = "".join(f"\n#   {name.upper()}={example}" for example in field.examples or ())
+    return f"{about}{examples}\n{name.upper()}={_default(field)}"
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default if field.default_factory is None else ""
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | frozenset):
+        return ",".join(sorted(map(str, value)))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 if __name__ == "__main__":
-    ENV_EXAMPLE.write_text(render(), encoding="utf-8")
+    ENV_EXAMPLE.write_text(env_example(), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     page = with_verbs(with_models(with_example(README.read_text(encoding="utf-8"))))
     README.write_text(with_proof(page, PROOF.read_text(encoding="utf-8")), encoding="utf-8")

@@ -332,7 +332,8 @@ async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, V
 
 async def buttons(turn: Turn, kept: SaveResult) -> tuple[Button, ...]:
     """Return the buttons below the report of what was saved: to undo it, and what features offer."""
-    offered = await turn.services.additions.below_saved(turn, kept.written) if kept.written else ()
+    additions = turn.services.additions if kept.written else ()
+    offered = [button for each in additions for button in await each.below_saved(turn, kept.written)]
     if not kept.doubts:  # else a yes answers the question that follows
         await open_offers(turn, offered, quoted(kept.written[0].content) if kept.written else "")
     undo = await undo_button(turn)

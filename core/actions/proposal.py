@@ -216,11 +216,13 @@ async def undo_button(turn: Turn, earlier: str = "") -> tuple[Button, ...]:
     return (Button(UNDO[turn.person.locale], f"/undo {act}", in_place=True),)
 
 
-async def open_offers(turn: Turn, offers: Sequence[Button], about: str) -> None:
-    """Let a plain yes press those buttons, for as long as it answers questions."""
+async def open_offers(turn: Turn, offers: Sequence[Button], about: str, *, lasts: bool = True) -> None:
+    """Let a plain yes press those buttons, for as long as it answers questions; else only the next message."""
     here = turn.conversation.thread.conversation
     for button in offers:
-        await turn.services.confirmations.ask(here, Offer(button.command), f"{button.label} {one_line(about, 80)}")
+        await turn.services.confirmations.ask(
+            here, Offer(button.command, lasts), f"{button.label} {one_line(about, 80)}"
+        )
 
 
 async def deleted_text(turn: Turn, memory_ids: Sequence[str], deleted: Sequence[MemoryItem]) -> str:

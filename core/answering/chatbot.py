@@ -144,6 +144,9 @@ def _ended(error: ClaimLost | None = None) -> Awaitable[None]:
     return ended
 
 
+# --- what this worker answers, each message once and those of a conversation in their order ---
+
+
 @dataclass(eq=False, slots=True)
 class _OpenChat:
     """A chat in which something is under way: messages that arrive, and the tasks of those that were taken in."""

@@ -49,9 +49,13 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a button below an answer offers: the command that it says, and a plain yes."""
+    """What a button below an answer offers: the command that it says, and a plain yes.
+
+    `lasts`: a yes counts although another message was answered since.
+    """
 
     command: str
+    lasts: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class Log:
         """The kinds of change that this turn committed."""
         return frozenset(committed(self.steps))
 
-    def may_claim(self, effects: Collection[Effect]) -> frozenset[Written]:
+    def may_assert(self, effects: Collection[Effect]) -> frozenset[Written]:
         """Return what a model may tell of: what was committed; to a question, also what features know of."""
         knows = self.shown.notes and self.asked.text.rstrip().endswith("?")
         return self.written | frozenset(effects if knows else ())

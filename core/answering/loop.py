@@ -607,7 +607,7 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         return
     await turn.enclosed.read()
     await turn.enclosed.search(turn.asked.text)
-    heard = await turn.services.additions.heard(turn)
+    heard = await _first(each.heard(turn) for each in turn.services.additions)
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
         if not heard.rest:
@@ -624,6 +624,14 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         await _offer(turn, heard)
 
 
+async def _first(offers: Iterable[Awaitable[Heard | None]]) -> Heard | None:
+    """Return what the first of the features offers that offers anything."""
+    for offer in offers:
+        if (found := await offer) is not None:
+            return found
+    return None
+
+
 async def _offer(turn: Turn, heard: Heard) -> None:
     """Say what a feature offers; a plain yes takes it, unless the turn asked something else."""
     await turn.answer.say(heard.text, in_history=True, choices=heard.buttons)
@@ -636,7 +644,7 @@ async def say_below(turn: Turn) -> None:
     if not any(step.asks or step.writes is ChangeKind.SAVED for step in turn.log.steps):
         own = own_draft(turn)
         turn.answer.add_buttons(await offer_saving(turn, [own]) if own is not None else ())
-    said = await turn.services.additions.below_answer(turn)
+    said = await _first(each.below_answer(turn) for each in turn.services.additions)
     if said is not None and said.text not in turn.answer.text:
         await _offer(turn, said)
 
@@ -652,7 +660,7 @@ async def _read_room(turn: Turn) -> None:
     """Read what was said in the room before, as far as that is on there; limited mode has no use for it."""
     if turn.beside is None or turn.services.models.is_limited:
         return
-    most, together = turn.conversation.room_messages, turn.conversation.is_together
+    most, together = turn.conversation.place.room_messages, turn.conversation.place.together
     said = await turn.answer.view.chat.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
     exchanges = await turn.beside.read(together=together)
     turn.shown.room = room_talk(said, turn.budget.eighth_chars, exchanges, together=together, zone=turn.person.zone)

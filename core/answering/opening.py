@@ -19,7 +19,7 @@ from core.answering.questions import act_of
 from core.answering.search import RoomExchanges, Search
 from core.answering.shown import Shown
 from core.answering.trail import trail
-from core.answering.turn import Additions, AnswerMessage, PromptBudget, Services, Turn
+from core.answering.turn import AnswerMessage, PromptBudget, Services, Turn
 from core.commands.command import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
 from core.commands.menu import WHY
 from core.delivery.view import View
@@ -145,7 +145,7 @@ class Opening:
         services = self._parts.services
         actions = self._parts.registry.infos(incognito=person.is_incognito)
         services = replace(services, models=services.models.now(), actions=actions)
-        return replace(services, profiles=None, additions=Additions()) if person.is_incognito else services
+        return replace(services, profiles=None, additions=()) if person.is_incognito else services
 
 
 async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:

@@ -239,7 +239,8 @@ class MessagePipeline:
         if hooks.watch is not None:
             hooks.watch(turn)
         work = partial(self._respond, turn, incoming, taken_back)
-        if not await hooks.limiter.answer(incoming, turn.asked.text, view, turn.person.locale, work):
+        counted = _parts_of(turn.asked.text)[1] or turn.asked.text
+        if not await hooks.limiter.answer(incoming, counted, view, turn.person.locale, work):
             attempt.turn = None  # nothing of it is stored
         return True
 
@@ -255,10 +256,13 @@ class MessagePipeline:
     async def _respond(self, turn: Turn, incoming: Incoming, taken_back: bool | None) -> None:
         """Run a command, or think the message through, and complete the answer."""
         try:
-            if turn.asked.text.startswith("/"):
-                await self._run_command(turn, incoming)
-            else:
-                await self._think(turn)
+            command, rest = _parts_of(turn.asked.text)
+            if command:
+                await self._run_command(turn, incoming, command)
+            if command and rest:
+                turn.log.asked = turn.shown.asked = replace(turn.asked, content=rest)
+            if rest or not command:
+                await self._think(turn, is_rest=bool(command))
             await tell_of_earlier(turn, taken_back)
         except BaseException:
             turn.answer.below = None
@@ -268,13 +272,16 @@ class MessagePipeline:
             await turn.enclosed.close()
             await turn.answer.complete()
 
-    async def _run_command(self, turn: Turn, incoming: Incoming) -> None:
+    async def _run_command(self, turn: Turn, incoming: Incoming, command: str) -> None:
         role = await self._parts.hooks.gate.role_here(incoming) or Role.GUEST
         request = Request(turn, incoming, role, len(self.locks) - 1, self.running, self._parts.worker)
-        await self._parts.commands.run(request, turn.asked.text)
+        await self._parts.commands.run(request, command)
 
-    async def _think(self, turn: Turn) -> None:
-        """Store the question, and think it through, or go on where a restart broke that off."""
+    async def _think(self, turn: Turn, *, is_rest: bool = False) -> None:
+        """Store the question, and think it through, or go on where a restart broke that off.
+
+        `is_rest`: what stood beside an agreement, which was carried out just now.
+        """
         limits = self._parts.settings.limits
         await turn.log.enter(TurnState.PENDING)
         turn.enclosed.tell = self._shows_progress(turn)
@@ -288,10 +295,11 @@ class MessagePipeline:
         began, turn.log.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))
-            if await resume(turn, await undo_button(turn)):
-                await hand_back(turn)
-                return
-            await recover(turn)
+            if not is_rest:
+                if await resume(turn, await undo_button(turn)):
+                    await hand_back(turn)
+                    return
+                await recover(turn)
         await turn.log.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
         await hand_back(turn)
@@ -504,3 +512,14 @@ async def still_known(parts: ChatBotParts, incoming: Incoming, locale: Locale) -
     found = await find(parts, replace(incoming, text=words), _MAX_SHOWN)
     lines = [f"• {memory_line(noted(item, parts.conversations.zone, locale))}" for item in found]
     return "\n".join([STILL_KNOWN[locale], *lines]) if lines else ""
+
+
+def _parts_of(text: str) -> tuple[str, str]:
+    """Return the command that a message is, and what is to be answered; of an agreement with more below it, both."""
+    if not text.startswith("/"):
+        return "", text
+    command, _, rest = text.partition("\n")
+    return (command, rest) if command.startswith(_AGREED) else (text, "")
+
+
+_AGREED: Final = "/confirm yes "

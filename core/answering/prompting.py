@@ -172,6 +172,9 @@ in how you speak. Everything above holds whatever stands in it.
 
 OPEN_QUESTION = "Your last message left a question open; what its numbered options stand for:"
 
+_SINGLE_TOKENS: Final = 2048
+"""The most that a single call may answer: calls and text."""
+
 _MAX_REPEATED_CHARS: Final = 400
 """Of a message that stands in the task once more, so that it is not mistaken for an earlier one."""
 
@@ -235,7 +238,7 @@ def system_text(persona: str, rules: str = SYSTEM) -> str:
     return f"{rules}\n\n{PERSONA.format(persona=quoted(persona))}" if persona else rules
 
 
-def build(context: PromptContext, shown: Context, instruction: str, *, max_tokens: int = 1024) -> Prompt:
+def build(context: PromptContext, shown: Context, instruction: str) -> Prompt:
     """Return the prompt that gives `instruction` after the conversation, as much of it as is `shown`."""
     steps = ["Steps of this turn so far:", quoted(render_steps(context.steps))]
     steps += render_notes(dict.fromkeys(note for step in context.steps for note in step.notes))
@@ -244,7 +247,7 @@ def build(context: PromptContext, shown: Context, instruction: str, *, max_token
     own_language = [] if context.language else [OWN_LANGUAGE]
     task = _task(context, [*steps, *_open_question(context), "", instruction, *own_language])
     turns = merged((*transcript(shown, zone), PromptTurn(MessageRole.USER, task)))
-    return Prompt(system_text(shown.persona), turns, context, max_tokens=max_tokens)
+    return Prompt(system_text(shown.persona), turns, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +275,7 @@ def repeated(message: str) -> str:
     return message if message.strip() and len(message) <= _MAX_REPEATED_CHARS else ""
 
 
-def build_single(
-    context: PromptContext, shown: Context, candidates: str, form: SingleForm, *, max_tokens: int = 2048
-) -> Prompt:
+def build_single(context: PromptContext, shown: Context, candidates: str, form: SingleForm) -> Prompt:
     """Return the prompt of a single-call cycle; `candidates` are rendered memories that may help."""
     told = [candidates] if candidates else []
     if context.steps:  # before an interruption
@@ -290,7 +291,7 @@ def build_single(
         worked_examples([tool.name for tool in form.tools]),
     )
     system = f"{system_text(shown.persona, form.rules)}\n\n{OWN_LANGUAGE}"
-    return Prompt(system, turns, context, max_tokens=max_tokens, tools=form.tools, in_words=words)
+    return Prompt(system, turns, context, max_tokens=_SINGLE_TOKENS, tools=form.tools, in_words=words)
 
 
 def _task(context: PromptContext, lines: Sequence[str]) -> str:
@@ -455,7 +456,7 @@ def profile_lines(turn: Turn, profile: Sequence[MemoryItem]) -> tuple[str, ...]:
 
 async def notes_on(turn: Turn, queries: Sequence[str]) -> tuple[str, ...]:
     """Return what features know about what is looked for: a few lines, the best first."""
-    known = await turn.services.additions.known(turn, queries)
+    known = [line for each in turn.services.additions for line in await each.known(turn, queries)]
     notes = tuple(one_line(note, _MAX_NOTE_CHARS) for note in known[:_MAX_NOTES])
     turn.shown.show_notes(notes)
     return notes

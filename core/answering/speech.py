@@ -22,10 +22,10 @@ from core.types import Message, MessageRole, OpenQuestion
 class CheckedText:
     """A text of a model while it comes. `text` is all of it, `held` the part that was not shown yet, `said` what was.
 
-    From the sentence on that claims a change of memory which is not among those `written`, everything is held; with
+    From the sentence on that asserts a change of memory which is not among those `written`, everything is held; with
     `hold`, everything is held at once. What limited mode says `is_ours`: it tells of changes from the rows, and quotes,
-    so nothing of it is a false claim. A text that says no more than that there is nothing to add is never shown. How
-    the text is cut into pieces changes nothing.
+    so nothing of it is a false assertion. A text that says no more than that there is nothing to add is never shown.
+    How the text is cut into pieces changes nothing.
     """
 
     def __init__(
@@ -74,21 +74,21 @@ class CheckedText:
             self._shown = max(self._shown, min(end, sure, self._before_doubt(text)))
 
     def _before_doubt(self, text: str) -> int:
-        """Return how much of the text comes before a sentence that may claim a change, in a turn that made none."""
+        """Return how much of the text comes before a sentence that may assert a change, in a turn that made none."""
         return len(text) if self._written else assertions.before_changed_memory(text, self._occasion)
 
     @property
-    def may_claim_falsely(self) -> bool:
-        """Whether a sentence of it may claim a change, in words that no list has, though none was made."""
+    def may_assert_falsely(self) -> bool:
+        """Whether a sentence of it may assert a change, in words that no list has, though none was made."""
         return not self._is_ours and self._before_doubt(self.text) < len(self.text)
 
-    def claims_falsely(self, written: frozenset[Written]) -> frozenset[Written]:
-        """Return the kinds of change that the text claims though they were not made."""
+    def asserts_falsely(self, written: frozenset[Written]) -> frozenset[Written]:
+        """Return the kinds of change that the text asserts though they were not made."""
         return frozenset() if self._is_ours else assertions.volunteered(self.text, self._occasion) - written
 
     def broken_off(self) -> str:
         """Return what is left to show of a text that ended too early: nothing of what may be false."""
-        return "" if self._hold or self.claims_falsely(self._written) else self.held
+        return "" if self._hold or self.asserts_falsely(self._written) else self.held
 
 
 def says_nothing(text: str) -> bool:
@@ -125,7 +125,7 @@ class Speech:
     """One text of a model.
 
     If the person asked for changes that were not made, it is shown whole below our own words on that, without any
-    claim to the contrary. In other texts our own words replace a false claim.
+    assertion to the contrary. In other texts our own words replace a false assertion.
     """
 
     turn: Turn
@@ -151,8 +151,8 @@ class Speech:
         """Return an empty text."""
         effects = turn.services.effects
         hold = bool(outcomes.left_undone(turn.log.steps, turn.asked.text, effects))
-        may_claim, is_ours = turn.log.may_claim(effects), turn.answer.is_limited
-        return cls(turn, CheckedText(turn.asked.text, may_claim, hold=hold, effects=effects, is_ours=is_ours))
+        may_assert, is_ours = turn.log.may_assert(effects), turn.answer.is_limited
+        return cls(turn, CheckedText(turn.asked.text, may_assert, hold=hold, effects=effects, is_ours=is_ours))
 
     @property
     def text(self) -> str:
@@ -192,7 +192,7 @@ class Speech:
     ) -> None:
         """Show what was held of the text, with our own words on what was not done, and store all.
 
-        `told`: our own words just said what was done. Then, and in a turn that `goes_on`, claims are left out.
+        `told`: our own words just said what was done. Then, and in a turn that `goes_on`, assertions are left out.
         """
         log, locale, effects = self.turn.log, self.turn.person.locale, self.turn.services.effects
         held = self.checked.held
@@ -202,7 +202,7 @@ class Speech:
             pass
         elif wanted := outcomes.left_undone(log.steps, self.turn.asked.text, effects):
             held = self._with_undone(held, wanted, is_question=is_question)
-        elif false := self.checked.claims_falsely(log.may_claim(effects)):
+        elif false := self.checked.asserts_falsely(log.may_assert(effects)):
             held = outcomes.nothing(false, locale)
             if self.checked.said:
                 held = f"\n\n{held}"
@@ -216,12 +216,12 @@ class Speech:
             self.turn.answer.write(LENGTH_STOP[locale])  # shown, and not stored
 
     def _is_doubtful(self, written: frozenset[Written]) -> bool:
-        """Return whether the text may claim a change that was not made, or lost a call that was asked for."""
+        """Return whether the text may assert a change that was not made, or lost a call that was asked for."""
         is_dropped = self._has_dropped and not written and assertions.asks_to_write(self.turn.asked.text)
-        return is_dropped or (self.checked.may_claim_falsely and not self.turn.answer.has_recalled)
+        return is_dropped or (self.checked.may_assert_falsely and not self.turn.answer.has_recalled)
 
     def _with_undone(self, held: str, wanted: frozenset[Written], *, is_question: bool) -> str:
-        """Return our own words on what was not done, and the text that was held, without claims to the contrary.
+        """Return our own words on what was not done, and the text that was held, without assertions to the contrary.
 
         What this answer said already on that is not said again.
         """

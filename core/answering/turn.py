@@ -277,7 +277,7 @@ class Services:
     confirmations: Confirmations
     times: TimeReader
     profiles: Profiles | None = None
-    additions: Additions = field(default_factory=Additions)
+    additions: Sequence[Additions] = ()
 
     room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
     """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""

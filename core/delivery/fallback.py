@@ -471,9 +471,11 @@ def _follows(shown: OutgoingMessage, lost: OutgoingMessage | None) -> bool:
 
 
 def _plain(shown: OutgoingMessage) -> OutgoingMessage:
-    shown = replace(shown, choices=(), menu=(), files=(), unseen=False, notify=False, notice=False)
-    shown = replace(shown, folded="")
-    return replace(shown, plain=True, stoppable=False, urgent=False)
+    """Return its text alone, as a message like any other."""
+    return OutgoingMessage(
+        shown.text, shown.modal, shown.memories, final=shown.final, plain=True, mention=shown.mention,
+        goes_on=shown.goes_on, again=shown.again,
+    )  # fmt: skip
 
 
 def _marked(posted: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from core.actions.action import Registry
 from core.answering.enclosed import FileService
 from core.answering.incognito import IncognitoTalks
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
-from core.answering.turn import Additions, Heard, Services, Turn
+from core.answering.turn import Services
 from core.commands.command import CONTINUE_COMMAND, RESET, RETRY, CommandTable
 from core.features.access.gate import AccessGate, Cards
 from core.features.access.rules import Access
@@ -37,11 +37,9 @@ from core.features.undo import build as undo
 from core.features.why import build as why
 from core.history.conversation import Conversations
 from core.models import Models
-from core.outgoing import Button
 from core.ports import Clock
 from core.stores import Inbox
 from core.times.said import TimeWords
-from core.types import MemoryItem
 from core.workers.port import Worker
 
 FEATURES: Final[Sequence[Callable[[Shared], Contribution]]] = (
@@ -136,7 +134,7 @@ class Features(Shared):
                 self.confirmations,
                 TimeWords(),
                 self.memories.profiles,
-                AllAdditions(self.added.additions),
+                self.added.additions,
                 self.titles.told,
                 effects=tuple(self.added.effects),
                 files=self._files,
@@ -152,32 +150,3 @@ class Features(Shared):
             Reach(self.notifier, self.alerts, self.locales),
             TurnSettings(limits, settings.language, settings.learn, settings.logs_words),
         )
-
-
-class AllAdditions(Additions):
-    """What several features add to a turn, one after the other."""
-
-    def __init__(self, additions: Sequence[Additions]) -> None:
-        self._additions = additions
-
-    async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
-        """Return what features know about what is looked for."""
-        return [line for each in self._additions for line in await each.known(turn, queries)]
-
-    async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
-        """Return what features offer below memories that were just saved."""
-        return [button for each in self._additions for button in await each.below_saved(turn, saved)]
-
-    async def heard(self, turn: Turn) -> Heard | None:
-        """Return what the first of the features offers that offers anything about the message."""
-        for each in self._additions:
-            if (found := await each.heard(turn)) is not None:
-                return found
-        return None
-
-    async def below_answer(self, turn: Turn) -> Heard | None:
-        """Return what the first of the features says that has anything to say below the answer."""
-        for each in self._additions:
-            if (found := await each.below_answer(turn)) is not None:
-                return found
-        return None

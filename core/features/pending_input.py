@@ -17,6 +17,7 @@ from core.history.conversation import Conversation
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.text.catalogue import text
+from core.text.clauses import sentences, without
 from core.text.replies import (
     Doing,
     acknowledges,
@@ -148,10 +149,13 @@ class PendingReplies(ReplyReader):
         last = [(each, command) for each, command in answered if not each.passed]
         if not last and answered and not again and await _asks_else(conversation):
             answered = []  # a question in the bot's own words came since
-        answers = last or answered
+        proposed = [(each, command) for each, command in answered if each.kind != Offer.__name__]
+        answers = last or proposed or answered  # what was only offered, and passed over, gives way
         if means_no(incoming.text):  # it declines what was asked last, and a later yes is not for what was open besides
             answers = answers[:1]
             await self._confirmations.mute(here, but=answers[0][0].code if answers else "")
+        if not answers and (beside := _answered_beside(incoming.text, found)):
+            return beside
         if not answers:
             await self._confirmations.pass_over(here)
             return ""
@@ -201,7 +205,9 @@ class PendingReplies(ReplyReader):
                 return _command_to(asked.code, proposal, text)
         if asked.kind == Offer.__name__:
             is_agreed = any(means_yes(text, each) for each in (Doing.KEEP, Doing.REPLACE))  # none offers to delete
-            return read_open(asked, Offer).command if is_agreed and not acknowledges(text) else ""
+            offer = read_open(asked, Offer)
+            is_late = asked.passed and not offer.lasts
+            return offer.command if is_agreed and not is_late and not acknowledges(text) else ""
         if asked.kind == WhichOne.__name__:
             commands = read_open(asked, WhichOne).commands
             chosen = numbered(text, len(commands)) or ()
@@ -247,6 +253,24 @@ def _command_to(code: str, proposal: Proposal, text: str) -> str:
     """Return the command that answers a proposal as a text does; "" if it is no plain answer."""
     verb, *numbers = _answer_to(proposal, text).split() or [""]
     return " ".join(("/confirm", verb, code, *numbers)) if verb else ""
+
+
+def _answered_beside(text: str, found: Sequence[Open]) -> str:
+    """Return the command by which a sentence agrees to the only proposal, and below it the rest of the message.
+
+    "" where none does: "yes, delete it. And what time does the bread come?".
+    """
+    proposed = [(each, kind) for each in found for kind in PROPOSALS if each.kind == kind.__name__]
+    spans = sentences(text)
+    if len(proposed) != 1 or len(spans) <= 1:
+        return ""
+    [(asked, kind)] = proposed
+    for begin, end in spans:
+        proposal: Proposal = read_open(asked, kind)  # type: ignore[assignment]  # one of PROPOSALS
+        command = _command_to(asked.code, proposal, text[begin:end])
+        if command.startswith("/confirm yes"):
+            return f"{command}\n{without(text, begin, end)}"
+    return ""
 
 
 def _answer_to(proposal: Proposal, text: str) -> str:

@@ -244,19 +244,19 @@ class Conversations:
 class Conversation:
     """A conversation in its active thread, as that was when it was opened. Made by `Conversations.open`.
 
-    `added` is how many messages were stored since.
+    `place` are the settings of its chat; `added` is how many messages were stored since.
     """
 
     def __init__(
         self,
         thread: Thread,
         conversations: Conversations,
-        place_settings: PlaceSettings = PlaceSettings(),
+        place: PlaceSettings = PlaceSettings(),
     ) -> None:
         self.thread = thread
         self.conversations = conversations
         self.store = conversations.store
-        self._place_settings = place_settings
+        self.place = place
         self._tokens = thread.tokens
         self.added = 0
         self._messages = ReadMessages(conversations.store, thread.id)
@@ -265,18 +265,8 @@ class Conversation:
         self._told: dict[int, Sequence[ToldMemory]] = {}
 
     @property
-    def room_messages(self) -> int:
-        """How many of the room's last messages a model is shown with a question; 0 for none."""
-        return self._place_settings.room_messages
-
-    @property
-    def is_together(self) -> bool:
-        """Whether people talk together there: in one conversation with the bot, each with their own memories."""
-        return self._place_settings.together
-
-    @property
     def _policy(self) -> Policy:
-        return self.conversations.policy_of(self.thread, self._place_settings.policy)
+        return self.conversations.policy_of(self.thread, self.place.policy)
 
     async def threads_begun(self) -> int:
         """Return how many threads the person has begun, in any room, also those that were reset."""
@@ -342,7 +332,7 @@ class Conversation:
             InputTooLong: the person's last message does not fit; `max_chars` would.
             WindowTooSmall: the bot's own instructions do not fit.
         """
-        chosen, persona = self._policy, self._place_settings.persona
+        chosen, persona = self._policy, self.place.persona
         window, limits = self.conversations.window_tokens(mode, model), self.conversations.limits
         summary: Summary | None = None
         items: tuple[MemoryItem, ...] = ()

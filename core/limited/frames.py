@@ -229,7 +229,7 @@ def _talk(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?<!\bnao )(?<!\bnot )(?<!\bno )(?:{words})(?!\w)" if name in _SMALL else words)
 
 
-_MOODS: Final = ("joke", "birthday", "insult", "praise", "sad", "glad")
+_MOODS: Final = ("joke", "birthday", "insult", "praise", "grief", "sad", "cry", "glad")
 _SMALL: Final = ("greeting", "night", "how", "thanks", "bye", "ack", "cancel", "clock", *_MOODS)
 _READERS: Final = re.compile(
     r"(?:quem|who|quien(?:es)?)\b.{0,20}\b(?:le|ler|ve|ver|sees?|reads?|lee|leer|leen) "
@@ -239,9 +239,10 @@ _READERS: Final = re.compile(
 
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
-    r"(?:elefante|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
+    r"(?:elefante|parce|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
     r"meu (?:filho|amor|bem)|su merced|sir|ma'?am|madam|jare|senor(?:a|ita)?|senhor(?:a)?|patron(?:a)?|"
     r"hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
+    r"mijit[oa]|mulher|menin[oa]|my guy|legend|pet|"
     r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
     r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )

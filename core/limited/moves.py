@@ -140,13 +140,20 @@ def _unsearched(scene: Scene) -> Move | None:
 
 def _keep(scene: Scene, part: MessagePart) -> Move:
     if scene.ran(SAVE):
-        return _ended(scene, SAVE, say.SAVED_NOTHING)
+        return _saved(scene, part)
     if part.text:
         return _act(scene, SAVE)
     if scene.context.files:
         return Move(QUESTION, enclosed.WHAT_IS_IT[scene.locale], OpenQuestion(KEEP_WHAT))
     own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.context.quotes else []
     return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)), OpenQuestion(KEEP_WHAT))
+
+
+def _saved(scene: Scene, part: MessagePart) -> Move:
+    """Return the end of a turn that kept a part: of a loss or a break-up something kind is said, too."""
+    if mood(part.text) == "grief":
+        return Move(FINISH, say.TALK["grief"][scene.locale])
+    return _ended(scene, SAVE, say.SAVED_NOTHING)
 
 
 def to_keep(scene: Scene, parts: Sequence[MessagePart]) -> list[MessagePart]:
@@ -171,9 +178,8 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     verdict = recall.judged(part.text, scene.hits, asked(part.text, scene.context.now, scene.locale))
     is_sure = verdict.sureness in {Sureness.SURE, Sureness.EITHER}
     if scene.notes:
-        return Move(
-            FINISH, "\n".join(filter(None, (recall.told(verdict, scene.locale) if is_sure else "", *scene.notes)))
-        )
+        found = recall.told(verdict, scene.locale) if is_sure or verdict.sureness is Sureness.NEAR else ""
+        return Move(FINISH, "\n".join(filter(None, (found, *scene.notes))))
     if part.about == "statement" and verdict.sureness in {Sureness.NOTHING, Sureness.OTHER}:
         return _keep(scene, part)
     if part.about == "world" and not is_sure:
@@ -222,7 +228,7 @@ def _change(scene: Scene, part: MessagePart) -> Move:
     if scene.ran(UPDATE):
         return _ended(scene, UPDATE, say.UPDATED_NOTHING)
     if scene.ran(SAVE):
-        return _ended(scene, SAVE, say.SAVED_NOTHING)
+        return _saved(scene, part)
     if scene.can_search:
         return Move(SEARCH)
     if to_change(scene, part) and scene.can_run(UPDATE):

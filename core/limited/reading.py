@@ -67,6 +67,7 @@ _NAMED: Final = _STATED | {Intent.KEEP}
 _ONE: Final = frozenset("one ones disso disto dessa desse deste desta".split())
 """Words that stand for what was told, and name nothing."""
 
+_CRIED: Final = frozenset({"cry", "grief"})
 _FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""
@@ -464,6 +465,8 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> M
     chance = dict.fromkeys(Intent, 0.0) | {guess.intent: guess.chance for guess in guesses}
     told = ", ".join(f"{guess.intent} {guess.chance:.2f}" for guess in guesses[:3])
     part = MessagePart(guesses[0].intent, text, f"{'is a question; ' if asks else ''}examples say {told}")
+    if part.intent is Intent.ABOUT and not asks and frames.mood(text) == "cry":
+        return replace(part, intent=Intent.CHAT)
     if part.intent in {Intent.LIST, Intent.ABOUT} and guesses[0].chance >= TOLD_FROM:
         return replace(part, about=frames.about(text) if part.intent is Intent.ABOUT else "")
     return _questioning(part, chance) if asks else _removing(_stating(scene, part, chance))
@@ -520,7 +523,7 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
         part = replace(part, intent=Intent.FIND, about=about)
     elif chance[Intent.REMOVE] >= REMOVE_FROM:
         part = replace(part, intent=Intent.REMOVE, about=_behind_verb(part.text), is_sure=part.intent is Intent.REMOVE)
-    elif stated < ASK_FROM:
+    elif stated < ASK_FROM or (stated < KEEP_FROM and frames.mood(part.text) in _CRIED):
         part = replace(part, intent=Intent.CHAT)
     else:
         part = _telling(replace(part, is_sure=stated >= KEEP_FROM), chance)

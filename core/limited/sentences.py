@@ -46,6 +46,8 @@ TALK: Final[Mapping[str, Localized]] = {
     "bye": text("limited.talk.bye"),
     "thanks_bye": text("limited.talk.thanks_bye"),
     "sad": text("limited.talk.sad"),
+    "grief": text("limited.talk.grief"),
+    "cry": text("limited.talk.cry"),
     "glad": text("limited.talk.glad"),
     "praise": text("limited.talk.praise"),
     "insult": text("limited.talk.insult"),

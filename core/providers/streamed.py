@@ -91,13 +91,13 @@ class Endpoint(ABC):
         """
         return None
 
-    @abstractmethod
     async def post(self, path: str, body: dict[str, JSONValue]) -> RawStream:
-        """Send a request. Raises what `failures` translates."""
+        """Send a request of a model of this module. Raises what `failures` translates."""
+        raise NotImplementedError
 
-    @abstractmethod
     def failures(self, name: str) -> AbstractContextManager[None]:
-        """Translate the SDK's errors of that model to ours, `from None`: they may contain a person's words."""
+        """Translate the SDK's errors of such a model to ours, `from None`: they may contain a person's words."""
+        raise NotImplementedError
 
     @abstractmethod
     async def aclose(self) -> None:

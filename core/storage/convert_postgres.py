@@ -17,7 +17,7 @@ from core.storage import postgres_vectors
 from core.storage.convert import Conversion, SealedTable, converted_file, found_again, sealed_tables
 from core.storage.database import Row
 from core.storage.files import owner_name
-from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
+from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, SealMark, State, mark_in
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
 from core.storage.move_postgres import PostgresEnd, refuse_workers
@@ -57,7 +57,7 @@ def convert(
             connection.execute("LOCK TABLE workers IN SHARE MODE")
             refuse_workers(connection, name)
             if mark is None or mark.state != state:
-                mark = Mark(conversion.sealing.id, state)
+                mark = SealMark(conversion.sealing.id, state)
                 end.run(PUT_MARK, (mark.to_json(),))
         return _Tables(end, conversion, progress, mark, columns).run()
 
@@ -66,7 +66,12 @@ class _Tables:
     """One table after another, in the order of their keys."""
 
     def __init__(
-        self, end: PostgresEnd, conversion: Conversion, progress: Progress, mark: Mark, columns: Sequence[SealedColumn]
+        self,
+        end: PostgresEnd,
+        conversion: Conversion,
+        progress: Progress,
+        mark: SealMark,
+        columns: Sequence[SealedColumn],
     ) -> None:
         self._end = end
         self._conversion = conversion
@@ -93,7 +98,7 @@ class _Tables:
                 found_again(self._end)
                 self._end.run(DROP_MARK)
             else:
-                self._end.run(PUT_MARK, (Mark(self._mark.file).to_json(),))
+                self._end.run(PUT_MARK, (SealMark(self._mark.file).to_json(),))
         self._progress(self._mark.state, whole, whole)
         return max(whole, 1)
 
@@ -110,7 +115,7 @@ class _Tables:
                 return ()
             last = tuple(rows[-1][: len(table.key)])
             self._put(table, names, rows)
-            note = Mark(self._mark.file, self._mark.state, number, last)
+            note = SealMark(self._mark.file, self._mark.state, number, last)
             self._end.run(PUT_MARK, (note.to_json(),))
         self._done += len(rows)
         return last
@@ -155,7 +160,7 @@ class _Tables:
             for rows in _batches(end.stream("SELECT * FROM converted")):
                 end.put("vectors", names, (row for row in rows))
             self._end.run("DROP TABLE converted")
-            self._end.run(PUT_MARK, (Mark(self._mark.file, self._mark.state, number + 1).to_json(),))
+            self._end.run(PUT_MARK, (SealMark(self._mark.file, self._mark.state, number + 1).to_json(),))
 
     def _file(self) -> int:
         """Convert the next file, in one transaction; return its number, or 0 if there was none."""
@@ -173,7 +178,7 @@ class _Tables:
                 opens = self._conversion.opens
                 if new := converted_file(self._conversion.sealing, whose, name, bytes(stored), opens=opens):
                     self._end.run("UPDATE files SET sha256 = ?, content = ? WHERE id = ?", (*new, number))
-                self._mark = Mark(self._mark.file, self._mark.state, len(self._tables), (number,))
+                self._mark = SealMark(self._mark.file, self._mark.state, len(self._tables), (number,))
                 self._end.run(PUT_MARK, (self._mark.to_json(),))
                 return int(number)
         return 0

@@ -16,7 +16,7 @@ from typing import Final
 from core.errors import Damaged
 from core.storage.convert import HASHED, Conversion, SealedTable, found_again, sealed_tables
 from core.storage.database import Row
-from core.storage.kept import DROP_MARK, KEPT_AS, PUT_MARK, Mark
+from core.storage.kept import DROP_MARK, KEPT_AS, PUT_MARK, SealMark
 from core.storage.move import Progress, digest_of
 from core.storage.move_sqlite import SqliteEnd, new_database, sqlite_source
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
@@ -133,7 +133,7 @@ def _written(
             found_again(target)
             target.run(DROP_MARK)
         else:
-            target.run(PUT_MARK, (Mark(conversion.sealing.id).to_json(),))
+            target.run(PUT_MARK, (SealMark(conversion.sealing.id).to_json(),))
         _compare(source, target, sealed, conversion)
     settle(part)
     verified(part)

@@ -71,7 +71,7 @@ _GO_ON: Final = {"sealing": "elefante key seal", "unsealing": "elefante key unse
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SealMark:
     """What a database says of its sealing: the id of its key file, and whether all of it is sealed.
 
     While it is converted in place, `table` (of `SEALED_COLUMNS`, by number) and `after` (the last key) say how far.
@@ -87,9 +87,9 @@ class Mark:
         return json.dumps(asdict(self))
 
 
-def mark_in(rows: Sequence[Row]) -> Mark | None:
+def mark_in(rows: Sequence[Row]) -> SealMark | None:
     """Return the mark that FIND_MARK found; None of a database that is not sealed."""
-    return Mark(**json.loads(rows[0][0])) if rows else None
+    return SealMark(**json.loads(rows[0][0])) if rows else None
 
 
 def needs_mark(run: Callable[[str], Sequence[Row]], tables: frozenset[str], key_file: str) -> bool:
@@ -103,7 +103,8 @@ def needs_mark(run: Callable[[str], Sequence[Row]], tables: frozenset[str], key_
     """
     mark = mark_in(run(FIND_MARK)) if "kept" in tables else None
     if mark is None:
-        if key_file and any(run(f'SELECT 1 FROM "{table}" LIMIT 1') for table in sealed_tables() & tables):  # noqa: S608
+        sealed = tables & {each.table for each in SEALED_COLUMNS}
+        if key_file and any(run(f'SELECT 1 FROM "{table}" LIMIT 1') for table in sealed):  # noqa: S608
             raise StorageError(
                 "a key is given, and the database is not sealed yet: stop the bot, then `elefante key seal`"
             )
@@ -120,8 +121,3 @@ def needs_mark(run: Callable[[str], Sequence[Row]], tables: frozenset[str], key_
     if mark.state != "sealed":
         raise StorageError(f"the conversion of the database was broken off: `{_GO_ON[mark.state]}` goes on with it")
     return False
-
-
-def sealed_tables() -> frozenset[str]:
-    """Return the tables that have sealed columns."""
-    return frozenset(each.table for each in SEALED_COLUMNS)

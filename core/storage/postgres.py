@@ -30,7 +30,7 @@ from core.errors import ClaimLost, StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage import postgres_vectors
 from core.storage.database import Database, PoolUse, Query, Row, Statement
-from core.storage.kept import PUT_MARK, Mark
+from core.storage.kept import PUT_MARK, SealMark
 from core.storage.memory_rows import VECTORS
 from core.storage.postgres_connection import (
     SET_LOCAL,
@@ -489,7 +489,7 @@ async def open_postgres(
     )
     await database.open()
     if is_new:
-        await database.change(PUT_MARK, (Mark(sealing.id).to_json(),))
+        await database.change(PUT_MARK, (SealMark(sealing.id).to_json(),))
     return database
 
 

@@ -21,7 +21,7 @@ from psycopg import errors
 
 from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
 from core.storage.database import Row
-from core.storage.kept import FIND_MARK, Mark, mark_in, needs_mark
+from core.storage.kept import FIND_MARK, SealMark, mark_in, needs_mark
 from core.storage.postgres_connection import SETTING, reason, refusal, translated
 from core.storage.record import program_version
 from core.storage.sqlite_migrations import BASELINE, STEPS
@@ -206,7 +206,7 @@ def is_to_be_marked(named: dict[str, Any], key_file: str) -> bool:
         return needs_mark(run, frozenset(str(name) for (name,) in found), key_file)
 
 
-def mark_there(named: dict[str, Any]) -> Mark | None:
+def mark_there(named: dict[str, Any]) -> SealMark | None:
     """Return the mark of a database that is sealed; raises as `connected`."""
     with translated(), connected(named) as connection:
         [(table,)] = connection.execute("SELECT to_regclass('kept')").fetchall()

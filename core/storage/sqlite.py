@@ -22,7 +22,7 @@ import aiosqlite
 from core.errors import DiskFull, StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database, Query, Row
-from core.storage.kept import PUT_MARK, Mark, needs_mark
+from core.storage.kept import PUT_MARK, SealMark, needs_mark
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import PRAGMAS, as_ours, migrate, tables_of, translated
@@ -254,7 +254,7 @@ async def open_database(
         opened.push_async_callback(writer.close)
         await _fetch(writer, "PRAGMA journal_mode = WAL")
         if is_new:
-            await _fetch(writer, PUT_MARK, (Mark(sealing.id).to_json(),))
+            await _fetch(writer, PUT_MARK, (SealMark(sealing.id).to_json(),))
         reader = await _connect(str(path))
         opened.push_async_callback(reader.close)
         await _fetch(reader, "PRAGMA query_only = ON")

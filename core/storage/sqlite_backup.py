@@ -20,13 +20,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeVar
 
 from core.errors import Damaged, DiskFull, StorageError
-from core.storage.kept import FIND_MARK, Mark, mark_in
+from core.storage.kept import FIND_MARK, SealMark, mark_in
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import schema_version, tables_of, translated, usable_version
 
@@ -62,29 +61,6 @@ async def in_thread(function: Callable[[threading.Event], T]) -> T:
         raise
 
 
-async def copy_database(source: Path, target: Path) -> int:
-    """Write what is committed now to a new file, readable by its owner only, and return its size in bytes.
-
-    It is a single file, sound and complete, or it is not there.
-
-    Raises:
-        DiskFull: the disk has no room for it; nothing was written.
-        Damaged, StorageError: there is no copy: `target` exists, there is no room, or the source is not sound.
-    """
-    await in_thread(partial(copied, source, target))
-    return await asyncio.to_thread(lambda: target.stat().st_size)
-
-
-async def verify(path: Path) -> None:
-    """Read the whole file and return if it is a sound database of this program, of this version or an older one.
-
-    Raises:
-        SchemaTooNew, SchemaTooOld: this version of the program cannot use it.
-        Damaged, StorageError: it is none, or cannot be read.
-    """
-    await in_thread(partial(verified, path))
-
-
 async def restore_database(copy: Path, database: Path, aside: Path) -> list[Path]:
     """Put the copy in the database's place, and what was there in `aside`; return the files that it is kept in.
 
@@ -96,7 +72,14 @@ async def restore_database(copy: Path, database: Path, aside: Path) -> list[Path
 
 
 def copied(source: Path, target: Path, stop: threading.Event) -> int:
-    """Do what `copy_database` says, until `stop` is set, and return the version of the schema."""
+    """Write what is committed now to a new file, readable by its owner only; return the version of the schema.
+
+    It is a single file, sound and complete, or it is not there: also if `stop` is set meanwhile.
+
+    Raises:
+        DiskFull: the disk has no room for it; nothing was written.
+        Damaged, StorageError: there is no copy: `target` exists, there is no room, or the source is not sound.
+    """
     try:
         if target.exists():
             raise StorageError(f"{target} is there already; name another file")
@@ -192,7 +175,12 @@ def unwritten(path: Path, error: OSError) -> StorageError:
 
 
 def verified(path: Path, stop: threading.Event | None = None, *, migrations: Sequence[Migration] | None = None) -> int:
-    """Do what `verify` says, until `stop` is set, and return the version of the schema."""
+    """Read the whole file and return its schema, if it is a sound database of this program, of any version up to ours.
+
+    Raises:
+        SchemaTooNew, SchemaTooOld: this version of the program cannot use it.
+        Damaged, StorageError: it is none, or cannot be read; or `stop` was set.
+    """
     if not path.is_file():
         raise StorageError(f"there is no file {path}")
     with translated(), closing(_open(path, "ro")) as connection:
@@ -402,7 +390,7 @@ def marks_of(path: Path) -> Marks:
         return Marks(schema, made, numbers)
 
 
-def seal_mark_of(path: Path) -> Mark | None:
+def seal_mark_of(path: Path) -> SealMark | None:
     """Return the mark of a database file that is sealed; None of one that is not, or not there.
 
     Raises:

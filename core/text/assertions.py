@@ -1,6 +1,6 @@
-"""Find the changes that a message asks for, and those that a text claims were made or promises, by word lists.
+"""Find the changes that a message asks for, and those that a text asserts were made or promises, by word lists.
 
-It backs up the rule that only committed rows are told. A missed claim is shown beside our own words, never in their
+It backs up the rule that only committed rows are told. A missed assertion is shown beside our own words, never in their
 place; a false alarm costs a true sentence too many. Portuguese, English and Spanish mainly; linear in the text. The
 words are data: assertions.txt.
 """
@@ -25,7 +25,7 @@ MAX_UNASKED_CHARS: Final = 300
 """Of an answer to a person who asked for no change: longer ones are about the world, not about memory."""
 
 _MAX_HELD_CHARS: Final = 48
-"""Of a sentence or clause that has just begun: a claim is at its beginning."""
+"""Of a sentence or clause that has just begun: an assertion is at its beginning."""
 
 _MAX_DONE_CHARS: Final = 80
 """Of an answer that says "done" or "sure": longer ones are about something else, too."""
@@ -171,7 +171,7 @@ def _asks_for(text: str, kind: ChangeKind, effects: Collection[Effect]) -> bool:
 
 
 def asserted(text: str, effects: Collection[Effect] = ()) -> frozenset[Written]:
-    """Return the kinds of change, and the effects, that an answer to a request may claim; "done" alone claims all."""
+    """Return the kinds of change, and the effects, that an answer to a request may assert; "done" alone asserts all."""
     clauses, kinds = _clauses(text), (*ChangeKind, *effects)
     found = {kind for kind in kinds for clause in clauses if _says(clause, kind)}
     if not clauses or (not found and len(text) <= _MAX_DONE_CHARS and _DONE.match(clauses[0]) and not denied(text)):
@@ -182,7 +182,7 @@ def asserted(text: str, effects: Collection[Effect] = ()) -> frozenset[Written]:
 class Occasion:
     """The message that an answer is given to, read once for all pieces of the answer, and only as far as needed.
 
-    `effects` are what an answer may claim besides changes in memory.
+    `effects` are what an answer may assert besides changes in memory.
     """
 
     def __init__(self, message: str, effects: Collection[Effect] = ()) -> None:
@@ -203,17 +203,17 @@ class Occasion:
 
 
 def volunteered(text: str, occasion: Occasion) -> frozenset[Written]:
-    """Return the kinds of change, and the effects, that an answer plainly claims, though nobody asked for one."""
+    """Return the kinds of change, and the effects, that an answer plainly asserts, though nobody asked for one."""
     return frozenset(kind for _, kinds in _volunteering(text, occasion) for kind in kinds)
 
 
 def before_assertions(text: str, occasion: Occasion, written: Collection[Written] = ()) -> int:
-    """Return how much of the text comes before the first sentence that claims a change which was not `written`."""
+    """Return how much of the text comes before the first sentence that asserts a change which was not `written`."""
     return next((before for before, kinds in _volunteering(text, occasion) if not kinds <= set(written)), len(text))
 
 
 def _volunteering(text: str, occasion: Occasion) -> Iterator[tuple[int, frozenset[Written]]]:
-    """Yield, of each sentence that claims changes nobody asked for, where the one before it ends, and their kinds."""
+    """Yield, of each sentence that asserts changes nobody asked for, where the one before it ends, and their kinds."""
     if len(text) > MAX_UNASKED_CHARS or occasion.is_work:
         return
     own, before, start = _QUOTED.sub(lambda quote: "\0" * len(quote[0]), text), 0, 0
@@ -237,7 +237,7 @@ def _volunteering(text: str, occasion: Occasion) -> Iterator[tuple[int, frozense
 def before_changed_memory(text: str, occasion: Occasion) -> int:
     """Return how much of the text comes before the first sentence in which a past participle meets somebody's memory.
 
-    It may claim a change in words that no list has.
+    It may assert a change in words that no list has.
     """
     if len(text) > MAX_UNASKED_CHARS or occasion.is_work:
         return len(text)
@@ -253,7 +253,7 @@ def before_changed_memory(text: str, occasion: Occasion) -> int:
 
 
 def without(text: str, effects: Collection[Effect] = ()) -> str:
-    """Return the text without the sentences that claim a change; what is between the others stays as it is."""
+    """Return the text without the sentences that assert a change; what is between the others stays as it is."""
     kept, start = "", 0
     for end in [*(found.end() for found in _SENTENCES.finditer(text)), len(text)]:
         sentence = text[start:end]
@@ -269,7 +269,7 @@ def denied(text: str) -> bool:
 
 
 def settled(text: str) -> int:
-    """Return how much of a growing text can be shown: not what has just begun, which may become a claim.
+    """Return how much of a growing text can be shown: not what has just begun, which may become an assertion.
 
     That is the sentence, at most its first 48 characters, and then the clause.
     """
@@ -284,7 +284,7 @@ def settled(text: str) -> int:
 
 def _says(clause: str, kind: Written) -> bool:
     tables = (_PERFECT, _PASSIVE, _ELSEWHERE)
-    patterns = [kind.claimed] if isinstance(kind, Effect) else [table[kind] for table in tables]
+    patterns = [kind.asserted] if isinstance(kind, Effect) else [table[kind] for table in tables]
     found = next((found for pattern in patterns if (found := pattern.search(clause))), None)
     return found is not None and not _is_denied(clause, found)
 

@@ -151,7 +151,7 @@ def cldr(tag: str) -> babel.Locale:
     """Return what CLDR knows of the language of that tag (BCP 47).
 
     Raises:
-        babel.UnknownLocaleError: nothing.
+        babel.UnknownLocaleError: it knows nothing of it.
     """
     import babel  # loaded by the first sentence that counts, not by the start
 

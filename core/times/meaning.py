@@ -27,6 +27,9 @@ from core.times.reading import (
 from core.times.rules import WEEKDAYS, by_hours
 
 _USUAL_HOUR: Final = 9
+_EARLY: Final = 6
+"""Before this hour of the morning few things come again and again."""
+
 _NOON: Final = 12
 _DAWN_ENDS: Final = 5
 _EVENING: Final = 20
@@ -344,10 +347,7 @@ class Meaning:
             clocks, has_hour = [ClockTime(first.hour)], True
         else:
             clocks, has_hour = self._clocks() or [self._usual()], bool(parts.clocks)
-            if said := rule.get("BYHOUR"):  # "three times a day", at hours that nobody named
-                if len(clocks) == 1 and has_hour:
-                    raise NotUnderstood
-                clocks = clocks if has_hour else [ClockTime(int(hour)) for hour in said.split(",")]
+            clocks = self._named_hours(rule, clocks) if "BYHOUR" in rule else clocks
         if len(clocks) > 1:
             hours_of_day = by_hours(
                 {(clock.hour, clock.minute) for clock in clocks}, days=len(rule.get("BYDAY", "").split(","))
@@ -355,7 +355,21 @@ class Meaning:
             if "BYSETPOS" in rule or ("BYSETPOS" in hours_of_day and rule["FREQ"] not in {"DAILY", "WEEKLY"}):
                 raise NotUnderstood
             rule |= hours_of_day
+        clock = clocks[0]
+        if has_hour and len(clocks) == 1 and clock.halves and 0 < clock.hour < _EARLY:
+            return self._by_half(rule, clock)
         return self._counted(rule, clocks, has_hour=has_hour)
+
+    def _named_hours(self, rule: Mapping[str, str], clocks: list[ClockTime]) -> list[ClockTime]:
+        """Return the hours of "three times a day": those that were named, else the usual ones."""
+        if len(clocks) == 1 and self._parts.clocks:
+            raise NotUnderstood
+        return clocks if self._parts.clocks else [ClockTime(int(hour)) for hour in rule["BYHOUR"].split(",")]
+
+    def _by_half(self, rule: dict[str, str], clock: ClockTime) -> Time:
+        """Return both times of day that an early hour may mean: "every friday at 4" is hardly at night."""
+        halves = [self._counted(dict(rule), [each], has_hour=True) for each in (_other_half(clock), clock)]
+        return Unclear(tuple(each for each in halves if isinstance(each, Recurrence)))
 
     def _counted(self, rule: dict[str, str], clocks: Sequence[ClockTime], *, has_hour: bool) -> Time:
         if len(clocks) > 1 and self._parts.days and "BYDAY" in self._parts.rule:  # "every mon at 9 and wed at 10"

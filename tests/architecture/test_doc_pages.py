@@ -20,9 +20,8 @@ from bot.settings.settings import Settings, load
 from core.dialogue import Usage
 from tests.architecture.tree import ROOT
 from tests.e2e.command import Elefante
-from tests.env_example import render
 from tests.fakes.service_manager import Machine
-from tests.pages import ENV_EXAMPLE, MODELS, README, with_models
+from tests.pages import ENV_EXAMPLE, MODELS, README, env_example, with_models
 
 DOCS = ROOT / "docs"
 PAGES = [README, *sorted(DOCS.glob("*.md"))]
@@ -66,9 +65,9 @@ def test_the_commands_do_what_they_say(block: str, tmp_path: Path) -> None:
 
 
 def test_the_example_lists_every_setting_as_it_is_and_as_env_gives_the_defaults() -> None:
-    assert ENV_EXAMPLE.read_text("utf-8") == render(), "run: make fix"
+    assert ENV_EXAMPLE.read_text("utf-8") == env_example(), "run: make fix"
     for name in Settings.model_fields:
-        assert f"\n{name.upper()}=" in render()
+        assert f"\n{name.upper()}=" in env_example()
     assert load(ENV_EXAMPLE) == load(None)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests import spec_plugin
 from tests.architecture.tree import ROOT
-from tests.spec_ids import NOT_YET, SPEC
+from tests.spec_plugin import NOT_YET, SPEC
 
 
 def pytest_of_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,10 +1,11 @@
-"""What every store of confirmations promises, and what is built on it."""
+"""What every store of what waits promises, and what is built on that of confirmations."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,8 @@ from core.answering.confirmations import Confirmations, newest
 from core.features.transfer.entries import Taken
 from core.features.transfer.intake import Intake
 from core.storage.database import Database
-from core.storage.inbox import SqlConfirmations, SqlInbox
-from core.threads import Confirmation, ConfirmationStore
+from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
+from core.threads import Confirmation, ConfirmationStore, PendingInput
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 
@@ -28,6 +29,7 @@ ELSEWHERE = [
 ]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ASKED = Confirmation("ABCD", "Deletion", '{"memory_ids":["x"]}', NOON)
+COMMAND = PendingInput("/memories edit x", NOON)
 DRAFT = MemoryDraft(MemoryKind.JSON, '{"a": "é"}', ("a", "b"))
 
 
@@ -40,14 +42,22 @@ def store(database: Database) -> ConfirmationStore:
     return SqlConfirmations(database)
 
 
-async def test_it_waits_in_that_conversation_only_and_is_taken_once(store: ConfirmationStore) -> None:
-    await store.put(HERE, ASKED)
+@pytest.fixture(params=[(SqlConfirmations, ASKED), (SqlPendingInputs, COMMAND)], ids=["question", "command"])
+def either(database: Database, request: pytest.FixtureRequest) -> tuple[Any, Any]:
+    """Return a store of what waits, and something that waits."""
+    kind, waiting = request.param
+    return kind(database), waiting
+
+
+async def test_it_waits_in_that_conversation_only_and_is_taken_once(either: tuple[Any, Any]) -> None:
+    store, waiting = either
+    await store.put(HERE, waiting)
     for elsewhere in ELSEWHERE:
         assert await store.find(elsewhere) is None
         assert await store.take(elsewhere) is None
-    assert await store.find(HERE) == ASKED
+    assert await store.find(HERE) == waiting
     taken = await asyncio.gather(*(store.take(HERE) for _ in range(5)))
-    assert [each for each in taken if each] == [ASKED]
+    assert [each for each in taken if each] == [waiting]
     assert await store.find(HERE) is None
 
 
@@ -75,23 +85,27 @@ async def test_a_message_that_is_owed_an_answer_takes_it_as_often_as_it_is_begun
     assert noted == [("other",), ("late",)]
 
 
-async def test_the_last_that_was_asked_waits(store: ConfirmationStore) -> None:
-    await store.put(HERE, ASKED)
-    await store.put(HERE, later := replace(ASKED, code="WXYZ", at=NOON + timedelta(microseconds=1)))
+async def test_the_last_that_was_asked_waits(either: tuple[Any, Any]) -> None:
+    store, waiting = either
+    await store.put(HERE, waiting)
+    await store.put(HERE, later := replace(waiting, at=NOON + timedelta(microseconds=1)))
     assert await store.take(HERE) == later
+    assert await store.take(HERE) is None
 
 
-async def test_what_is_old_is_removed_everywhere(store: ConfirmationStore) -> None:
-    await store.put(HERE, ASKED)
-    await store.put(ELSEWHERE[0], replace(ASKED, at=NOON + timedelta(hours=1)))
+async def test_what_is_old_is_removed_everywhere(either: tuple[Any, Any]) -> None:
+    store, waiting = either
+    await store.put(HERE, waiting)
+    await store.put(ELSEWHERE[0], replace(waiting, at=NOON + timedelta(hours=1)))
     await store.expire(NOON + timedelta(minutes=30))
     assert await store.find(HERE) is None
     assert await store.find(ELSEWHERE[0]) is not None
 
 
-async def test_for_a_person_who_is_forgotten_nothing_waits_anywhere(store: ConfirmationStore) -> None:
+async def test_for_a_person_who_is_forgotten_nothing_waits_anywhere(either: tuple[Any, Any]) -> None:
+    store, waiting = either
     for conversation in (HERE, *ELSEWHERE):
-        await store.put(conversation, ASKED)
+        await store.put(conversation, waiting)
     await store.forget(ANA)
     assert await store.find(HERE) is None
     assert await store.find(ELSEWHERE[2]) is None

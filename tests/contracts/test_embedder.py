@@ -100,7 +100,8 @@ async def test_bears_any_text_and_still_answers_the_next(embedder: Embedder, tex
 @example(texts=[])
 async def test_bears_any_list_of_texts(embedder: Embedder, texts: list[str]) -> None:
     vectors = await embedder.embed(texts)
-    assert (vectors.shape, vectors.dtype) == ((len(texts), embedder.dims), np.float32)
+    assert vectors.shape == (len(texts), embedder.dims)
+    assert vectors.dtype == np.float32
     assert np.isfinite(vectors).all()
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-3)
 

@@ -22,14 +22,14 @@ from tests.e2e.flowing import ending, flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import BOT_ID, Person, Refused
+from tests.fakes.discord_world import BOT_ID, ROOM, Person, Refused
 from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.ram import RamDatabase
 
-__all__ = ["Bot", "flow", "idle", "refusing", "running", "serving"]
+__all__ = ["ROOM", "Bot", "flow", "idle", "refusing", "running", "serving"]
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
-ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
+OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 101, 10**17 + 102, 10**17 + 200
 ME = f"<@{BOT_ID}>"
 
 

@@ -11,9 +11,7 @@ import sys
 import urllib.request
 import webbrowser
 from collections.abc import Sequence
-from html import unescape
 from importlib import metadata
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,13 +20,12 @@ from PIL import Image
 from tests import browser
 from tests.demo import __main__ as command
 from tests.demo import picture
-from tests.demo.day import BEGINS, Beat, Servers, play, settings
+from tests.demo.day import Beat, Servers, play, settings
 from tests.demo.page import Player
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.telegram_server import TelegramServer
 from tests.transcripts.phone import items
-from tests.transcripts.transcript import Line
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 1_000_000
@@ -39,53 +36,6 @@ def beats(tmp_path_factory: pytest.TempPathFactory) -> list[Beat]:
     told: list[Beat] = []
     asyncio.run(play(tmp_path_factory.mktemp("day"), told.append))
     return told
-
-
-def said(lines: Sequence[Line], chat: str) -> list[str]:
-    """What the bot said in a chat."""
-    return [line.text for line in lines if line.chat == chat and line.who == "Elefante" and line.mark != "typing"]
-
-
-def answers(lines: Sequence[Line], chat: str, question: str) -> list[str]:
-    """What stands in the chat below each time that this was asked."""
-    shown = items([line for line in lines if line.chat == chat])
-    return [
-        after.html for asked, after in pairwise(shown) if asked.who != "Elefante" and question in unescape(asked.html)
-    ]
-
-
-def test_two_people_who_ask_the_same_are_told_their_own(beats: Sequence[Beat]) -> None:
-    for lines, chat, mine, others in (
-        (beats[-1].telegram, "Ana", "4417", "9031"),
-        (beats[-1].discord, "Ben", "9031", "4417"),
-    ):
-        assert mine in answers(lines, chat, "what's my locker code?")[0]
-        assert not any(others in text for text in said(lines, chat))
-    sizes = answers(beats[-1].discord, "team", "what's my T-shirt size?")
-    assert [re.findall(r"size is (\w+)", text) for text in sizes] == [["S"], ["XL"]]
-
-
-def test_what_was_said_in_private_is_not_told_in_the_room_and_is_in_private(beats: Sequence[Beat]) -> None:
-    assert "bread maker" in " ".join(said(beats[-1].telegram, "Ana"))
-    assert "did not find" in " ".join(said(beats[-1].telegram, "flat"))
-    assert "bread maker" not in " ".join(said(beats[-1].telegram, "flat"))
-
-
-def test_a_change_is_believed(beats: Sequence[Beat]) -> None:
-    assert "5520" in answers(beats[-1].discord, "Ben", "what's my locker code?")[-1]
-
-
-def test_what_the_killed_bot_had_accepted_is_answered_once_after_the_start(beats: Sequence[Beat]) -> None:
-    killed, *_ = (beat for beat in beats if "killed" in beat.caption)
-    assert killed.telegram[-1].text == "what did I get for Ben?"
-    told = [text for text in said(beats[-1].telegram, "Ana") if "I was interrupted" in text]
-    assert len(told) == 1
-    assert "bread maker" in told[0]
-
-
-def test_the_reminder_comes_at_its_minute(beats: Sequence[Beat]) -> None:
-    [fired] = [line for line in beats[-1].telegram if line.text == "⏰ water the plants"]
-    assert fired.at_s == pytest.approx((BEGINS.replace(hour=18) - BEGINS).total_seconds(), abs=0.5)
 
 
 def test_the_picture_and_the_transcript_are_of_this_day(beats: Sequence[Beat]) -> None:

@@ -83,21 +83,19 @@ async def test_a_press_in_direct_messages_is_its_pressers_and_edits_the_message_
 
 async def test_in_a_server_each_press_is_answered_to_who_pressed_alone_and_what_all_read_stays_as_it_is() -> None:
     clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, showing(CARD)) as bot:
-            note = await card_for(server, clock, bot, ROOM)
-            for person in (ANA, BIA):
-                pressed = await server.interactions.press(person, note, "Próxima")
-                await flow(server, clock, partial(getattr, pressed, "screen"))
-                assert pressed.screen == [f"{person.name}: /page 2"]
-                assert pressed.notes[0].flags & EPHEMERAL
-                incoming = bot.handler.received[-1]
-                assert incoming.user == UserKey("discord", str(person.id))
-                assert incoming.chat == ChatKey("discord", str(ROOM), f"@{person.id}")
-                assert incoming.private
-            assert server.room(ROOM).screen() == ["Um cartão."]
-            assert labels(note.components) == ["Editar", "Próxima", "Desfazer"]
+    async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
+        note = await card_for(server, clock, bot, ROOM)
+        for person in (ANA, BIA):
+            pressed = await server.interactions.press(person, note, "Próxima")
+            await flow(server, clock, partial(getattr, pressed, "screen"))
+            assert pressed.screen == [f"{person.name}: /page 2"]
+            assert pressed.notes[0].flags & EPHEMERAL
+            incoming = bot.handler.received[-1]
+            assert incoming.user == UserKey("discord", str(person.id))
+            assert incoming.chat == ChatKey("discord", str(ROOM), f"@{person.id}")
+            assert incoming.private
+        assert server.room(ROOM).screen() == ["Um cartão."]
+        assert labels(note.components) == ["Editar", "Próxima", "Desfazer"]
 
 
 @pytest.mark.parametrize("command", ["/confirm 7 yes", "/undo 5", "/reminders undo 3"])
@@ -106,37 +104,33 @@ async def test_what_one_agrees_to_or_takes_back_in_a_room_is_said_in_place_of_wh
 ) -> None:
     clock = FakeClock()
     asked = OutgoingMessage("Apago isto?", choices=(Button("Sim", command, in_place=True),))
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, showing(asked)) as bot:
-            note = await card_for(server, clock, bot, ROOM)
-            theirs = await server.interactions.press(BIA, note, "Sim")
-            await flow(server, clock, lambda: theirs.screen == [f"Bia: {command}"])
-            assert theirs.notes[0].flags & EPHEMERAL
-            assert bot.handler.received[-1].private
-            assert (note.text, labels(note.components)) == ("Apago isto?", ["Sim"])
-            pressed = await server.interactions.press(ANA, note, "Sim")
-            await flow(server, clock, lambda: note.text == f"Ana: {command}")
-            assert pressed.notes == [note]
-            assert server.room(ROOM).screen() == [f"Ana: {command}"]
-            assert not note.components
-            incoming = bot.handler.received[-1]
-            assert (incoming.chat, incoming.private) == (ChatKey("discord", str(ROOM)), False)
+    async with DiscordServer(clock) as server, running(server, clock, showing(asked)) as bot:
+        note = await card_for(server, clock, bot, ROOM)
+        theirs = await server.interactions.press(BIA, note, "Sim")
+        await flow(server, clock, lambda: theirs.screen == [f"Bia: {command}"])
+        assert theirs.notes[0].flags & EPHEMERAL
+        assert bot.handler.received[-1].private
+        assert (note.text, labels(note.components)) == ("Apago isto?", ["Sim"])
+        pressed = await server.interactions.press(ANA, note, "Sim")
+        await flow(server, clock, lambda: note.text == f"Ana: {command}")
+        assert pressed.notes == [note]
+        assert server.room(ROOM).screen() == [f"Ana: {command}"]
+        assert not note.components
+        incoming = bot.handler.received[-1]
+        assert (incoming.chat, incoming.private) == (ChatKey("discord", str(ROOM)), False)
 
 
 async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and_long_after(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, showing(CARD)) as bot:
-            used = await server.interactions.command(ANA, "memories", room=ROOM)
-            await flow(server, clock, lambda: used.screen == ["Um cartão."])
-            await clock.advance(20 * 60)  # the command's own 15 minutes are over; each press has its own
-            turned = await server.interactions.press(ANA, used.notes[0], "Próxima")
-            await flow(server, clock, lambda: used.screen == ["Ana: /page 2"])
-            assert turned.notes == used.notes
-            assert server.room(ROOM).screen() == []
-            assert not server.invalid
-            assert {one.chat for one in bot.handler.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
+    async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
+        used = await server.interactions.command(ANA, "memories", room=ROOM)
+        await flow(server, clock, lambda: used.screen == ["Um cartão."])
+        await clock.advance(20 * 60)  # the command's own 15 minutes are over; each press has its own
+        turned = await server.interactions.press(ANA, used.notes[0], "Próxima")
+        await flow(server, clock, lambda: used.screen == ["Ana: /page 2"])
+        assert turned.notes == used.notes
+        assert server.room(ROOM).screen() == []
+        assert not server.invalid
+        assert {one.chat for one in bot.handler.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
 
 
 async def test_a_button_that_asks_opens_a_form_begun_with_the_text_and_sends_what_was_written(clock: FakeClock) -> None:
@@ -164,7 +158,6 @@ async def test_nobody_else_finds_a_persons_text_in_a_form_and_after_a_restart_or
         return field.get("value"), field.get("placeholder")
 
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         async with running(server, clock, showing(CARD)) as bot:
             note = await card_for(server, clock, bot, ROOM)
             assert await begun(note, ANA) == ("senha: abc123", None)
@@ -199,22 +192,20 @@ async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart(cl
 
 @pytest.mark.parametrize("forged", ["elefante:do:pfa0:/edit 7", "elefante:do:x:/undo", "elefante:stop:1:2:x", "zzz"])
 async def test_a_forged_id_gives_nobody_more_than_what_they_could_type(clock: FakeClock, forged: str) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, showing(CARD)) as bot:
-            note = await card_for(server, clock, bot, ROOM)
-            made = await server.interactions.press(BIA, note, forged, forged=True)
-            await flow(server, clock, lambda: made.kind)
-            if made.form:  # a form opens, empty; what it sends is Bia's own
-                assert "value" not in made.form["components"][0]["component"]
-                made = await server.interactions.submit(BIA, made, "meu agora")
-                await flow(server, clock, lambda: made.screen == ["Bia: /edit 7 meu agora"])
-                assert made.notes[0].flags & EPHEMERAL
-            await idle(server)
-            assert all(one.user.user == str(BIA.id) for one in bot.handler.received[1:])
-            assert [one.text for one in bot.handler.received[1:]] == ([""] if not made.form and "pfa" not in forged else
-                                                                  ["/edit 7 meu agora"])  # fmt: skip
-            assert server.room(ROOM).screen() == ["Um cartão."]
+    async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
+        note = await card_for(server, clock, bot, ROOM)
+        made = await server.interactions.press(BIA, note, forged, forged=True)
+        await flow(server, clock, lambda: made.kind)
+        if made.form:  # a form opens, empty; what it sends is Bia's own
+            assert "value" not in made.form["components"][0]["component"]
+            made = await server.interactions.submit(BIA, made, "meu agora")
+            await flow(server, clock, lambda: made.screen == ["Bia: /edit 7 meu agora"])
+            assert made.notes[0].flags & EPHEMERAL
+        await idle(server)
+        assert all(one.user.user == str(BIA.id) for one in bot.handler.received[1:])
+        assert [one.text for one in bot.handler.received[1:]] == ([""] if not made.form and "pfa" not in forged else
+                                                              ["/edit 7 meu agora"])  # fmt: skip
+        assert server.room(ROOM).screen() == ["Um cartão."]
 
 
 async def test_a_press_where_the_bot_does_not_answer_any_more_says_so(clock: FakeClock) -> None:
@@ -231,18 +222,16 @@ async def test_a_press_where_the_bot_does_not_answer_any_more_says_so(clock: Fak
 async def test_a_button_below_an_answer_to_somebody_else_asks_the_model_again_for_nobody_but_its_presser() -> None:
     clock = FakeClock()
     again = OutgoingMessage("Resposta.", choices=(Button("De novo", "/retry"),))
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, showing(again)) as bot:
-            note = await card_for(server, clock, bot, ROOM)
-            theirs = await server.interactions.press(BIA, note, "De novo")
-            await flow(server, clock, lambda: theirs.screen)
-            assert theirs.notes[0].flags & EPHEMERAL
-            assert bot.handler.received[-1].chat.thread == f"@{BIA.id}"
-            await server.interactions.press(ANA, note, "De novo")
-            await flow(server, clock, lambda: len(server.room(ROOM).screen()) == 2)
-            assert bot.handler.received[-1].chat == ChatKey("discord", str(ROOM))
-            assert not bot.handler.received[-1].private
+    async with DiscordServer(clock) as server, running(server, clock, showing(again)) as bot:
+        note = await card_for(server, clock, bot, ROOM)
+        theirs = await server.interactions.press(BIA, note, "De novo")
+        await flow(server, clock, lambda: theirs.screen)
+        assert theirs.notes[0].flags & EPHEMERAL
+        assert bot.handler.received[-1].chat.thread == f"@{BIA.id}"
+        await server.interactions.press(ANA, note, "De novo")
+        await flow(server, clock, lambda: len(server.room(ROOM).screen()) == 2)
+        assert bot.handler.received[-1].chat == ChatKey("discord", str(ROOM))
+        assert not bot.handler.received[-1].private
 
 
 async def test_where_the_bot_was_brought_along_what_five_follow_ups_do_not_hold_goes_on_in_private() -> None:
@@ -266,13 +255,11 @@ async def test_an_application_that_people_cannot_install_offers_nothing_to_take_
 
 
 async def test_the_stop_button_of_an_answer_that_only_one_person_sees_stops_that_one(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, slowly(clock, "palavra " * 60, 0.5)) as bot:
-            used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
-            await flow(server, clock, lambda: len(server.writes) >= 3)
-            await server.interactions.press(ANA, used.notes[0], "⏹️")
-            await flow(server, clock, lambda: bot.handler.answered)
-            assert 0 < len(used.notes[0].content) < len("palavra " * 60)
-            assert not used.notes[0].components
-            assert server.room(ROOM).screen() == []
+    async with DiscordServer(clock) as server, running(server, clock, slowly(clock, "palavra " * 60, 0.5)) as bot:
+        used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
+        await flow(server, clock, lambda: len(server.writes) >= 3)
+        await server.interactions.press(ANA, used.notes[0], "⏹️")
+        await flow(server, clock, lambda: bot.handler.answered)
+        assert 0 < len(used.notes[0].content) < len("palavra " * 60)
+        assert not used.notes[0].components
+        assert server.room(ROOM).screen() == []

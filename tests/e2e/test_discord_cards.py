@@ -82,31 +82,29 @@ async def test_a_memory_is_chosen_from_a_menu_edited_by_a_form_and_the_change_un
     clock = FakeClock()
     built = finding(clock)
     access = built.access()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with built.chatbot(access) as handler, serving(server, clock, handler):
-            await access.own(OWNER, "Ana")
-            memory_id = await knows(built)
-            used = await server.interactions.command(ANA, "memories", room=ROOM)
-            await flow(server, clock, lambda: used.screen)
-            [note] = used.notes
-            await server.interactions.press(ANA, note, "1. senha do wi-fi")
-            await flow(server, clock, lambda: EDIT[PT] in labels(note.components))
-            now = "def456"
-            await built.memories.of(OWNER).update(memory_id, content=now, vectors={})  # elsewhere, since it was shown
-            opened = await server.interactions.press(ANA, note, EDIT[PT])
-            await flow(server, clock, lambda: opened.form)
-            assert opened.form["title"] == EDITED[PT]
-            assert opened.form["components"][0]["component"]["value"] == now
-            await server.interactions.submit(ANA, opened, "xyz789")
-            await flow(server, clock, lambda: "xyz789" in note.text)
-            [undo] = [label for label in labels(note.components) if "Desfazer" in label]
-            await server.interactions.press(ANA, note, undo)
-            await flow(server, clock, lambda: now in note.text)
-            [kept] = await built.memories.of(OWNER).get([memory_id])
-            assert kept.content == now
-            assert used.notes == [note]
-            assert server.room(ROOM).screen() == []
+    async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
+        await access.own(OWNER, "Ana")
+        memory_id = await knows(built)
+        used = await server.interactions.command(ANA, "memories", room=ROOM)
+        await flow(server, clock, lambda: used.screen)
+        [note] = used.notes
+        await server.interactions.press(ANA, note, "1. senha do wi-fi")
+        await flow(server, clock, lambda: EDIT[PT] in labels(note.components))
+        now = "def456"
+        await built.memories.of(OWNER).update(memory_id, content=now, vectors={})  # elsewhere, since it was shown
+        opened = await server.interactions.press(ANA, note, EDIT[PT])
+        await flow(server, clock, lambda: opened.form)
+        assert opened.form["title"] == EDITED[PT]
+        assert opened.form["components"][0]["component"]["value"] == now
+        await server.interactions.submit(ANA, opened, "xyz789")
+        await flow(server, clock, lambda: "xyz789" in note.text)
+        [undo] = [label for label in labels(note.components) if "Desfazer" in label]
+        await server.interactions.press(ANA, note, undo)
+        await flow(server, clock, lambda: now in note.text)
+        [kept] = await built.memories.of(OWNER).get([memory_id])
+        assert kept.content == now
+        assert used.notes == [note]
+        assert server.room(ROOM).screen() == []
 
 
 async def test_the_owner_lets_a_stranger_in_by_the_card_in_direct_messages_also_after_a_restart() -> None:
@@ -156,37 +154,33 @@ async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_i
     clock = FakeClock()
     built = finding(clock)
     access = built.access()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with built.chatbot(access) as handler, serving(server, clock, handler):
-            await access.own(OWNER, "Ana")
-            here = ConversationKey(ChatKey("discord", str(ROOM)), UserKey("discord", str(ANA.id)))
-            async with handler.pipeline.locks.lane(here):  # an answer is under way
-                listed = await server.interactions.command(ANA, "memories", room=ROOM)
-                await flow(server, clock, partial(getattr, listed, "screen"))
-                afresh = await server.interactions.command(ANA, "reset", room=ROOM)
-                helped = await server.interactions.command(ANA, "help", room=ROOM)
-                await flow(server, clock, partial(getattr, helped, "screen"))
-                assert afresh.thinking  # it changes the conversation, so it waits for its turn
-            await flow(server, clock, lambda: afresh.screen == [AFRESH[PT]])
+    async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
+        await access.own(OWNER, "Ana")
+        here = ConversationKey(ChatKey("discord", str(ROOM)), UserKey("discord", str(ANA.id)))
+        async with handler.pipeline.locks.lane(here):  # an answer is under way
+            listed = await server.interactions.command(ANA, "memories", room=ROOM)
+            await flow(server, clock, partial(getattr, listed, "screen"))
+            afresh = await server.interactions.command(ANA, "reset", room=ROOM)
+            helped = await server.interactions.command(ANA, "help", room=ROOM)
+            await flow(server, clock, partial(getattr, helped, "screen"))
+            assert afresh.thinking  # it changes the conversation, so it waits for its turn
+        await flow(server, clock, lambda: afresh.screen == [AFRESH[PT]])
 
 
 async def test_the_talk_aside_is_begun_anew_by_itself_and_the_rooms_by_itself(clock: FakeClock) -> None:
     built = finding(clock)
     access = built.access()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with built.chatbot(access) as handler, serving(server, clock, handler):
-            await access.own(OWNER, "Ana")
-            for private in (False, True):
-                asked = await server.interactions.command(ANA, "ask", room=ROOM, message="oi?", private=private)
-                await flow(server, clock, partial(_ends, asked))
-            before = {thread.id for thread in await built.history.threads(OWNER)}
-            used = await server.interactions.command(ANA, "reset", room=ROOM, private=True)
-            await flow(server, clock, lambda: used.screen == [AFRESH[PT]])
-            closed = [one for one in await built.history.threads(OWNER) if one.status.value == "reset"]
-            assert len(before) == 2
-            assert [thread.conversation.chat.thread for thread in closed] == [f"@{ANA.id}"]
+    async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
+        await access.own(OWNER, "Ana")
+        for private in (False, True):
+            asked = await server.interactions.command(ANA, "ask", room=ROOM, message="oi?", private=private)
+            await flow(server, clock, partial(_ends, asked))
+        before = {thread.id for thread in await built.history.threads(OWNER)}
+        used = await server.interactions.command(ANA, "reset", room=ROOM, private=True)
+        await flow(server, clock, lambda: used.screen == [AFRESH[PT]])
+        closed = [one for one in await built.history.threads(OWNER) if one.status.value == "reset"]
+        assert len(before) == 2
+        assert [thread.conversation.chat.thread for thread in closed] == [f"@{ANA.id}"]
 
 
 def _ends(asked: Interaction) -> bool:

@@ -70,7 +70,6 @@ async def set_up(**given: object) -> AsyncIterator[Setting]:
     await house.people.put(Known(UserKey("discord", str(BIA.id)), Role.BLOCKED, "Bia", clock.now()))
     parts = house.parts(house.features())
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         setting = replace(Setting(server, clock, house), **given)  # type: ignore[arg-type]  # as the test wants it
         table = CommandTable([setting.command()])
         async with ChatBot(replace(parts, commands=table)) as bot, serving(server, clock, bot, entries=table.menu()):

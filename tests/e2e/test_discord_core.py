@@ -53,15 +53,13 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
 async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_alone(clock: FakeClock) -> None:
     built = house(clock)
     access = built.access()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with built.chatbot(access) as handler, serving(server, clock, handler):
-            await access.own(UserKey("discord", str(BIA.id)), "Bia")
-            used = await server.interactions.command(BIA, "memories", room=ROOM)
-            await flow(server, clock, lambda: used.screen)
-            assert used.screen == [NO_MEMORIES[Locale.EN]]
-            assert used.notes[0].flags & EPHEMERAL
-            assert server.room(ROOM).screen() == []
+    async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
+        await access.own(UserKey("discord", str(BIA.id)), "Bia")
+        used = await server.interactions.command(BIA, "memories", room=ROOM)
+        await flow(server, clock, lambda: used.screen)
+        assert used.screen == [NO_MEMORIES[Locale.EN]]
+        assert used.notes[0].flags & EPHEMERAL
+        assert server.room(ROOM).screen() == []
 
 
 async def test_who_is_known_is_told_what_came_too_late_or_wordless_and_a_stranger_only_that_it_is_private() -> None:

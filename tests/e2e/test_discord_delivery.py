@@ -58,12 +58,10 @@ async def test_everyone_in_a_models_answer_pings_nobody(clock: FakeClock) -> Non
     async def script(_: Incoming, view: View) -> None:
         await tell(view, words(f"@everyone e {ME} olhem"))
 
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, script) as bot:
-            await bot.answers(server.says(ANA, f"{ME} chame todos", room=ROOM))
-            [sent] = server.done("POST", "/messages")
-            assert sent.body["allowed_mentions"] == {"parse": []}
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        await bot.answers(server.says(ANA, f"{ME} chame todos", room=ROOM))
+        [sent] = server.done("POST", "/messages")
+        assert sent.body["allowed_mentions"] == {"parse": []}
 
 
 async def test_edits_keep_their_distance_and_a_used_up_bucket_never_meets_a_429(clock: FakeClock) -> None:
@@ -102,18 +100,16 @@ async def test_a_global_limit_and_the_wall_before_discord_quiet_every_channel(cl
     once = [too_many(20.0, headers={} if wall else {"X-RateLimit-Global": "true"})]
     if wall:  # an answer that did not pass through Discord's own proxies
         del once[0].headers["Via"]
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            server.faults.append(lambda _, path: _raise_once(once, path))
-            await server.says(ANA, f"{ME} aqui", room=ROOM)
-            await flow(server, clock, lambda: server.invalid)
-            await server.says(BIA, "there")
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            assert min(write.at_s for write in server.writes) >= 20
-            writes = Counter(call.status for call in server.calls if call.method != "GET")
-            assert writes[429] == 1 == len(server.invalid)
-            assert Counter(bot.wrote) == writes
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        server.faults.append(lambda _, path: _raise_once(once, path))
+        await server.says(ANA, f"{ME} aqui", room=ROOM)
+        await flow(server, clock, lambda: server.invalid)
+        await server.says(BIA, "there")
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        assert min(write.at_s for write in server.writes) >= 20
+        writes = Counter(call.status for call in server.calls if call.method != "GET")
+        assert writes[429] == 1 == len(server.invalid)
+        assert Counter(bot.wrote) == writes
 
 
 async def test_a_failing_server_is_left_alone_longer_and_longer_and_nothing_is_there_twice(clock: FakeClock) -> None:
@@ -139,7 +135,6 @@ async def test_a_message_whose_confirmation_got_lost_is_not_sent_twice(clock: Fa
 
 async def test_where_the_bot_may_not_write_it_knocks_no_more_than_its_forms_are(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         server.faults.append(lambda m, p: refusing(403, 50013)(m, p) if m == "POST" and str(ROOM) in p else None)
         async with running(server, clock, slowly(clock, LONG, 0.02)) as bot:
             await bot.answers(server.says(ANA, f"{ME} oi", room=ROOM))

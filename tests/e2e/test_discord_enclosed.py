@@ -78,17 +78,15 @@ async def test_stickers_and_polls_are_told_with_what_is_on_them() -> None:
 
 
 async def test_what_is_replied_to_comes_along_with_who_said_it(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            bias = await server.says(BIA, f"a festa da <@{ANA.id}> é na sexta", room=ROOM)
-            mine = await server.says(ANA, "eu vou", room=ROOM)
-            await server.says(ANA, f"{ME} que festa?", room=ROOM, reply_to=bias.id)
-            await server.says(ANA, f"{ME} e eu?", room=ROOM, reply_to=mine.id)
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            ours = list(server.room(ROOM).notes.values())[-1]
-            await bot.answers(server.says(ANA, "e isso?", room=ROOM, reply_to=ours.id))
-            found = [[(one.text, one.speaker, one.name) for one in each.quotes] for each in bot.handler.received]
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        bias = await server.says(BIA, f"a festa da <@{ANA.id}> é na sexta", room=ROOM)
+        mine = await server.says(ANA, "eu vou", room=ROOM)
+        await server.says(ANA, f"{ME} que festa?", room=ROOM, reply_to=bias.id)
+        await server.says(ANA, f"{ME} e eu?", room=ROOM, reply_to=mine.id)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        ours = list(server.room(ROOM).notes.values())[-1]
+        await bot.answers(server.says(ANA, "e isso?", room=ROOM, reply_to=ours.id))
+        found = [[(one.text, one.speaker, one.name) for one in each.quotes] for each in bot.handler.received]
     assert found[0] == [("a festa da @Ana é na sexta", Speaker.OTHER, "Bia")]
     assert found[1] == [("eu vou", Speaker.SELF, "")]
     assert found[2] == [(ours.text, Speaker.BOT, "")]
@@ -124,7 +122,6 @@ async def test_embeds_and_text_in_components_are_read_where_they_are_forwarded()
 async def test_a_chain_of_replies_is_followed_for_four_hops_and_no_further_than_it_can_be_read() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         async with running(server, clock) as bot:
             last: int | None = None
             for number in range(6):

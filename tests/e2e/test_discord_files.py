@@ -36,24 +36,22 @@ def handing_over(path: Path) -> Script:
 async def test_a_file_is_handed_over_with_its_sentence(clock: FakeClock, tmp_path: Path, by: str) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"{}" * 1000)
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, handing_over(path)) as bot:
-            if by == "message":
-                await bot.answers(server.says(ANA, "exporte"))
-                notes: Sequence[Note] = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
-            else:
-                used = await server.interactions.command(ANA, "export", room=ROOM)
-                await flow(server, clock, lambda: bot.handler.answered)
-                notes = used.notes
-            if by == "button":
-                notes[0].components = [{"type": 1, "components": [
-                    {"type": 2, "label": "Exportar", "style": 2, "custom_id": "elefante:do:p0:/export"}]}]  # fmt: skip
-                pressed = await bot.answers(server.interactions.press(ANA, notes[0], "Exportar"))
-                notes = pressed.notes[1:]
-            assert [note.text for note in notes] == ["Aqui está.\n📎 memorias.json"]
-            assert list(server.uploaded.values())[-1] == path.read_bytes()
-            assert (by == "message") != bool(notes[0].flags & EPHEMERAL)
+    async with DiscordServer(clock) as server, running(server, clock, handing_over(path)) as bot:
+        if by == "message":
+            await bot.answers(server.says(ANA, "exporte"))
+            notes: Sequence[Note] = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
+        else:
+            used = await server.interactions.command(ANA, "export", room=ROOM)
+            await flow(server, clock, lambda: bot.handler.answered)
+            notes = used.notes
+        if by == "button":
+            notes[0].components = [{"type": 1, "components": [
+                {"type": 2, "label": "Exportar", "style": 2, "custom_id": "elefante:do:p0:/export"}]}]  # fmt: skip
+            pressed = await bot.answers(server.interactions.press(ANA, notes[0], "Exportar"))
+            notes = pressed.notes[1:]
+        assert [note.text for note in notes] == ["Aqui está.\n📎 memorias.json"]
+        assert list(server.uploaded.values())[-1] == path.read_bytes()
+        assert (by == "message") != bool(notes[0].flags & EPHEMERAL)
 
 
 async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so(tmp_path: Path) -> None:
@@ -130,29 +128,27 @@ async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_
 async def test_an_address_that_has_expired_is_renewed_by_its_message_be_it_quoted_or_forwarded() -> None:
     clock = FakeClock()
     handler = Keeping(clock)
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with serving(server, clock, handler) as bot:
+    async with DiscordServer(clock) as server, serving(server, clock, handler) as bot:
 
-            async def fetched(handle: str) -> bytes:
-                fetching = asyncio.ensure_future(handed_out(handler.channels[0], handle, 100))
-                await flow(server, clock, fetching.done)
-                return await fetching
+        async def fetched(handle: str) -> bytes:
+            fetching = asyncio.ensure_future(handed_out(handler.channels[0], handle, 100))
+            await flow(server, clock, fetching.done)
+            return await fetching
 
-            first = await server.says(BIA, "a conta", room=ROOM, attachments=[server.upload("a.pdf", b"%PDF")])
-            await server.says(ANA, f"{ME} guarde isto", room=ROOM, reply_to=first.id)
-            passed_on = snapshot("", attachments=[server.upload("b.pdf", b"%PDF-b")])
-            reference = {"type": 1, "message_id": "77", "channel_id": "88"}
-            await server.says(ANA, "", message_reference=reference, message_snapshots=[passed_on])
-            await server.interactions.command(ANA, "import", file=("n.json", b"[3]"))
-            await flow(server, clock, lambda: bot.handler.answered == 3)
-            told = {one.kind: one.attachments[0].handle for each in bot.handler.received for one in each.quotes}
-            [by_menu] = [one.attachments[0].handle for one in bot.handler.received if one.attachments]
-            server.resign()
-            assert await fetched(told[QuoteKind.REPLY]) == b"%PDF"
-            assert await fetched(told[QuoteKind.FORWARD]) == b"%PDF-b"
-            with pytest.raises(ChannelError, match="expired"):
-                await fetched(by_menu)
-            del server.room(ROOM).notes[first.id]
-            with pytest.raises(ChannelError):
-                await fetched(told[QuoteKind.REPLY])
+        first = await server.says(BIA, "a conta", room=ROOM, attachments=[server.upload("a.pdf", b"%PDF")])
+        await server.says(ANA, f"{ME} guarde isto", room=ROOM, reply_to=first.id)
+        passed_on = snapshot("", attachments=[server.upload("b.pdf", b"%PDF-b")])
+        reference = {"type": 1, "message_id": "77", "channel_id": "88"}
+        await server.says(ANA, "", message_reference=reference, message_snapshots=[passed_on])
+        await server.interactions.command(ANA, "import", file=("n.json", b"[3]"))
+        await flow(server, clock, lambda: bot.handler.answered == 3)
+        told = {one.kind: one.attachments[0].handle for each in bot.handler.received for one in each.quotes}
+        [by_menu] = [one.attachments[0].handle for one in bot.handler.received if one.attachments]
+        server.resign()
+        assert await fetched(told[QuoteKind.REPLY]) == b"%PDF"
+        assert await fetched(told[QuoteKind.FORWARD]) == b"%PDF-b"
+        with pytest.raises(ChannelError, match="expired"):
+            await fetched(by_menu)
+        del server.room(ROOM).notes[first.id]
+        with pytest.raises(ChannelError):
+            await fetched(told[QuoteKind.REPLY])

@@ -44,12 +44,10 @@ class Place:
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.says(BIA, WIFI, room=ROOM)
-            [note] = server.room(ROOM).notes.values()
-            yield Place(server, clock, bot, note)
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(BIA, WIFI, room=ROOM)
+        [note] = server.room(ROOM).notes.values()
+        yield Place(server, clock, bot, note)
 
 
 async def test_a_message_is_remembered_from_its_menu_unseen_by_the_room(place: Place) -> None:
@@ -157,7 +155,6 @@ async def whole_bot() -> AsyncIterator[Talk]:
     for person, role in ((ANA, Role.OWNER), (BIA, Role.BLOCKED)):
         await house.people.put(Known(UserKey("discord", str(person.id)), role, person.name, clock.now()))
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         entries = house.features().commands.menu()
         async with house.chatbot(house.access()) as bot, serving(server, clock, bot, entries=entries):
             await flow(server, clock, lambda: server.commands)

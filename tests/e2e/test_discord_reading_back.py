@@ -36,22 +36,20 @@ from tests.fakes.ram import RamDatabase
 
 
 async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.says(ANA, "antes")
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            await server.gateway.drop(resumable=False)
-            await server.says(ANA, "durante, em particular")
-            await server.says(BIA, f"{ME} durante, na sala", room=ROOM)
-            await server.says(BIA, "para ninguém", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 4)
-            await bot.answers(server.says(ANA, "depois"))
-            said = [incoming.text for incoming in bot.handler.received]
-            assert sorted(said) == ["antes", "antes", "depois", "durante, em particular", "durante, na sala"]
-            assert len(server.gateway.identified) == 2
-            assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(ANA, "antes")
+        await server.says(ANA, f"{ME} antes", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        await server.gateway.drop(resumable=False)
+        await server.says(ANA, "durante, em particular")
+        await server.says(BIA, f"{ME} durante, na sala", room=ROOM)
+        await server.says(BIA, "para ninguém", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered == 4)
+        await bot.answers(server.says(ANA, "depois"))
+        said = [incoming.text for incoming in bot.handler.received]
+        assert sorted(said) == ["antes", "antes", "depois", "durante, em particular", "durante, na sala"]
+        assert len(server.gateway.identified) == 2
+        assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
 
 
 async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before(clock: FakeClock) -> None:
@@ -172,23 +170,20 @@ async def test_a_message_waits_until_what_was_said_before_it_in_its_room_is_take
 
 
 async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_there_again(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await bot.answers(server.says(ANA, "oi"))
-            await server.gateway.tell("GUILD_DELETE", {"id": str(GUILD_ID), "unavailable": True})
-            await idle(server)
-            note = Note(server.snowflake(), ROOM, BIA, f"{ME} durante")
-            server.channels[ROOM].notes[note.id] = note
-            await server.gateway.tell("GUILD_CREATE", server.guild_json())
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            assert [one.text for one in bot.handler.received] == ["oi", "durante"]
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await bot.answers(server.says(ANA, "oi"))
+        await server.gateway.tell("GUILD_DELETE", {"id": str(GUILD_ID), "unavailable": True})
+        await idle(server)
+        note = Note(server.snowflake(), ROOM, BIA, f"{ME} durante")
+        server.channels[ROOM].notes[note.id] = note
+        await server.gateway.tell("GUILD_CREATE", server.guild_json())
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        assert [one.text for one in bot.handler.received] == ["oi", "durante"]
 
 
 async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         async with running(server, clock, kept=kept) as bot:
             await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         await server.says(ANA, f"{ME} ontem", room=ROOM)
@@ -203,7 +198,6 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(cloc
     kept = SqlKept(RamDatabase())
     config = set_by(discord_auto_thread=True, discord_max_age_s=60)
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         async with running(server, clock, config=config, kept=kept) as bot:
             await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         await server.says(ANA, f"{ME} um", room=ROOM, age_s=3600)
@@ -222,7 +216,6 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(cloc
 async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(clock: FakeClock) -> None:
     kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         async with running(server, clock, kept=kept) as bot:
             await bot.answers(server.says(ANA, f"{ME} antes", room=ROOM))
         del server.channels[ROOM]
@@ -249,7 +242,6 @@ async def test_what_was_accepted_and_never_answered_goes_on_in_the_message_it_wa
 async def test_a_private_command_owed_from_before_a_crash_is_answered_directly_not_in_the_room() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         server.direct(ANA)
         owed = [
             _incoming("i123", "/memories", private=True, chat=str(ROOM)),
@@ -265,7 +257,6 @@ async def test_as_many_shards_as_discord_recommends_or_the_owner_wants_and_each_
     clock, kept = FakeClock(), SqlKept(RamDatabase())
     begun = [[0, 2], [1, 2]] * 2 + [[0, 3], [1, 3], [2, 3]]
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         for shards, wanted, sessions, missed in ((2, 0, 2, []), (2, 0, 4, ["durante"]), (3, 3, 7, ["ainda"])):
             server.gateway.shards, server.recommended = shards, 2
             for text in missed:

@@ -52,44 +52,38 @@ async def test_every_command_of_the_core_is_offered_with_names_and_descriptions_
 
 
 async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_person_alone(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            used = await bot.answers(server.interactions.command(BIA, "memories", room=ROOM, memory="wifi"))
-            await flow(server, clock, lambda: used.screen == ["Você disse: /memories wifi"])
-            assert all(note.flags & EPHEMERAL for note in used.notes)
-            assert server.room(ROOM).screen() == []
-            [incoming] = bot.handler.received
-            assert (incoming.text, incoming.language, incoming.private) == ("/memories wifi", "en-US", True)
-            assert incoming.chat == ChatKey("discord", str(ROOM), f"@{BIA.id}")
-            interactions = [call for call in server.calls if "callback" in call.path or "webhooks" in call.path]
-            assert interactions[0].body == {"type": 5, "data": {"flags": EPHEMERAL}}
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        used = await bot.answers(server.interactions.command(BIA, "memories", room=ROOM, memory="wifi"))
+        await flow(server, clock, lambda: used.screen == ["Você disse: /memories wifi"])
+        assert all(note.flags & EPHEMERAL for note in used.notes)
+        assert server.room(ROOM).screen() == []
+        [incoming] = bot.handler.received
+        assert (incoming.text, incoming.language, incoming.private) == ("/memories wifi", "en-US", True)
+        assert incoming.chat == ChatKey("discord", str(ROOM), f"@{BIA.id}")
+        interactions = [call for call in server.calls if "callback" in call.path or "webhooks" in call.path]
+        assert interactions[0].body == {"type": 5, "data": {"flags": EPHEMERAL}}
 
 
 async def test_to_ask_by_a_command_is_answered_for_all_unless_the_person_wants_it_private(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.interactions.command(ANA, "ask", room=ROOM, message="qual é a senha?")
-            await flow(server, clock, lambda: server.room(ROOM).screen() == ["Você disse: qual é a senha?"])
-            hidden = await server.interactions.command(ANA, "ask", room=ROOM, message="só eu", private=True)
-            await flow(server, clock, lambda: hidden.screen == ["Você disse: só eu"])
-            direct = await server.interactions.command(ANA, "ask", message="aqui")
-            await flow(server, clock, lambda: direct.screen == ["Você disse: aqui"])
-            assert [incoming.private for incoming in bot.handler.received] == [False, True, True]
-            assert len(server.room(ROOM).screen()) == 1
-            assert not direct.notes[0].flags & EPHEMERAL
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.interactions.command(ANA, "ask", room=ROOM, message="qual é a senha?")
+        await flow(server, clock, lambda: server.room(ROOM).screen() == ["Você disse: qual é a senha?"])
+        hidden = await server.interactions.command(ANA, "ask", room=ROOM, message="só eu", private=True)
+        await flow(server, clock, lambda: hidden.screen == ["Você disse: só eu"])
+        direct = await server.interactions.command(ANA, "ask", message="aqui")
+        await flow(server, clock, lambda: direct.screen == ["Você disse: aqui"])
+        assert [incoming.private for incoming in bot.handler.received] == [False, True, True]
+        assert len(server.room(ROOM).screen()) == 1
+        assert not direct.notes[0].flags & EPHEMERAL
 
 
 async def test_a_long_answer_to_a_command_goes_on_in_follow_ups(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, slowly(clock, LONG * 9, 0.02)) as bot:
-            used = await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True))
-            assert len(used.screen) == 3
-            assert " ".join(used.screen).split() == (LONG * 9).split()
-            assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
-            assert [call.body["flags"] >> 12 for call in server.done("POST", "/webhooks")] == [1, 1]  # none notifies
+    async with DiscordServer(clock) as server, running(server, clock, slowly(clock, LONG * 9, 0.02)) as bot:
+        used = await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True))
+        assert len(used.screen) == 3
+        assert " ".join(used.screen).split() == (LONG * 9).split()
+        assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
+        assert [call.body["flags"] >> 12 for call in server.done("POST", "/webhooks")] == [1, 1]  # none notifies
 
 
 async def test_a_follow_up_that_discord_denies_for_a_minute_is_there_twice_at_most_and_says_so() -> None:
@@ -114,14 +108,12 @@ async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_
         await view.show(OutgoingMessage("Pronto."))
 
     clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, script) as bot:
-            await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="demore", private=private))
-            assert not bot.handler.failures
-            assert server.direct(ANA).screen() == (["Pronto."] if private else [])
-            assert server.room(ROOM).screen()[-1:] == ([] if private else ["Pronto."])
-            assert not server.invalid
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="demore", private=private))
+        assert not bot.handler.failures
+        assert server.direct(ANA).screen() == (["Pronto."] if private else [])
+        assert server.room(ROOM).screen()[-1:] == ([] if private else ["Pronto."])
+        assert not server.invalid
 
 
 async def test_a_command_is_stored_before_it_is_acknowledged(clock: FakeClock) -> None:
@@ -173,7 +165,6 @@ async def interrupted(server: DiscordServer, clock: FakeClock, until: str, *, pr
 async def test_after_a_restart_a_command_is_answered_in_its_place(*, private: bool, until: str) -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         owed = await interrupted(server, clock, until, private=private)
         used = owed.used
         async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
@@ -192,7 +183,6 @@ async def test_a_quarter_of_an_hour_later_the_public_answer_still_takes_its_plac
 ) -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         owed = await interrupted(server, clock, "written", private=private)
         await clock.advance(16 * 60)
         async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
@@ -207,7 +197,6 @@ async def test_a_quarter_of_an_hour_later_the_public_answer_still_takes_its_plac
 async def test_a_command_that_was_stored_and_never_acknowledged_is_answered_after_a_restart(*, private: bool) -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         owed = await interrupted(server, clock, "stored", private=private)
         async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
             await flow(server, clock, lambda: bot.handler.answered)
@@ -231,23 +220,19 @@ async def test_an_answer_that_only_begins_after_fifteen_minutes_is_an_ordinary_m
         await clock.sleep(5)
         await view.show(OutgoingMessage("Pronto."))
 
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, script) as bot:
-            await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="demore"))
-            assert server.room(ROOM).screen() == ["Pronto."]
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        await bot.answers(server.interactions.command(ANA, "ask", room=ROOM, message="demore"))
+        assert server.room(ROOM).screen() == ["Pronto."]
 
 
 async def test_a_response_that_somebody_deleted_is_written_anew_once_it_is_whole(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, slowly(clock, LONG[:80], 1.0)) as bot:
-            used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte")
-            await flow(server, clock, lambda: len(server.writes) >= 3)
-            server.room(ROOM).notes.clear()
-            used.notes.clear()
-            await flow(server, clock, lambda: bot.handler.answered)
-            assert server.room(ROOM).screen() == [LONG[:80].strip()]
+    async with DiscordServer(clock) as server, running(server, clock, slowly(clock, LONG[:80], 1.0)) as bot:
+        used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte")
+        await flow(server, clock, lambda: len(server.writes) >= 3)
+        server.room(ROOM).notes.clear()
+        used.notes.clear()
+        await flow(server, clock, lambda: bot.handler.answered)
+        assert server.room(ROOM).screen() == [LONG[:80].strip()]
 
 
 async def test_what_the_core_has_nothing_to_say_to_leaves_no_sign_of_thinking(clock: FakeClock) -> None:
@@ -328,23 +313,21 @@ async def test_a_command_of_few_words_offers_them_to_choose_from(clock: FakeCloc
 
 
 async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, slowly(clock, LONG, 0.5)) as bot:
-            await server.says(ANA, f"{ME} conte", room=ROOM)
-            await flow(server, clock, lambda: len(server.writes) >= 4)
-            note = server.room(ROOM).notes[server.writes[-1].message]
-            [button] = note.buttons
-            meddling = await server.interactions.press(BIA, note, button)
-            await flow(server, clock, lambda: meddling.notes)
-            assert meddling.screen == ["Only the person who asked can stop this answer."] == [NOT_YOURS[Locale.EN]]
-            assert not bot.handler.answered
-            pressed = await server.interactions.press(ANA, note, button)
-            await flow(server, clock, lambda: bot.handler.answered and not pressed.thinking)
-            assert not note.buttons
-            assert 0 < len(note.content) < len(LONG)
-            assert pressed.notes == [note]
-            assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
+    async with DiscordServer(clock) as server, running(server, clock, slowly(clock, LONG, 0.5)) as bot:
+        await server.says(ANA, f"{ME} conte", room=ROOM)
+        await flow(server, clock, lambda: len(server.writes) >= 4)
+        note = server.room(ROOM).notes[server.writes[-1].message]
+        [button] = note.buttons
+        meddling = await server.interactions.press(BIA, note, button)
+        await flow(server, clock, lambda: meddling.notes)
+        assert meddling.screen == ["Only the person who asked can stop this answer."] == [NOT_YOURS[Locale.EN]]
+        assert not bot.handler.answered
+        pressed = await server.interactions.press(ANA, note, button)
+        await flow(server, clock, lambda: bot.handler.answered and not pressed.thinking)
+        assert not note.buttons
+        assert 0 < len(note.content) < len(LONG)
+        assert pressed.notes == [note]
+        assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
 
 
 async def test_the_owner_may_want_no_stop_button(clock: FakeClock) -> None:
@@ -375,13 +358,11 @@ async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away(clo
 
 
 async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, slowly(clock, LONG, 0.5)) as bot:
-            await server.says(ANA, f"{ME} conte", room=ROOM)
-            await flow(server, clock, lambda: len(server.writes) >= 3)
-            used = await server.interactions.command(ANA, "stop", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered and used.screen)
-            assert used.screen == [STOPPING[Locale.PT]]
-            assert used.notes[0].flags & EPHEMERAL
-            assert not any(note.buttons for note in server.room(ROOM).notes.values())
+    async with DiscordServer(clock) as server, running(server, clock, slowly(clock, LONG, 0.5)) as bot:
+        await server.says(ANA, f"{ME} conte", room=ROOM)
+        await flow(server, clock, lambda: len(server.writes) >= 3)
+        used = await server.interactions.command(ANA, "stop", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered and used.screen)
+        assert used.screen == [STOPPING[Locale.PT]]
+        assert used.notes[0].flags & EPHEMERAL
+        assert not any(note.buttons for note in server.room(ROOM).notes.values())

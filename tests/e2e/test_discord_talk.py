@@ -28,31 +28,25 @@ async def test_a_direct_message_is_answered_in_one_message_that_replaces_the_sta
 
 
 async def test_a_mention_in_a_room_is_answered_with_a_reply_and_without_the_bots_name(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.says(BIA, "just chatting", room=ROOM)
-            asked = await server.says(ANA, f"{ME} qual é a senha?", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered)
-            answer = list(server.room(ROOM).notes.values())[-1]
-            assert (answer.text, answer.reply_to) == ("Você disse: qual é a senha?", asked.id)
-            assert [(incoming.text, incoming.private) for incoming in bot.handler.received] == [
-                ("qual é a senha?", False)
-            ]
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(BIA, "just chatting", room=ROOM)
+        asked = await server.says(ANA, f"{ME} qual é a senha?", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered)
+        answer = list(server.room(ROOM).notes.values())[-1]
+        assert (answer.text, answer.reply_to) == ("Você disse: qual é a senha?", asked.id)
+        assert [(incoming.text, incoming.private) for incoming in bot.handler.received] == [("qual é a senha?", False)]
 
 
 async def test_what_is_not_said_to_the_bot_is_not_even_handed_to_the_core(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.says(ANA, "oi pessoal", room=ROOM)
-            await server.says(ANA, "@everyone reunião", room=ROOM)
-            await server.says(Person(10**17 + 66, "Outro", bot=True), f"{ME} oi", room=ROOM)
-            await server.says(ANA, f"{ME} oi", room=ROOM, webhook_id="5")
-            await server.says(ANA, f"{ME} fixou uma mensagem", room=ROOM, type=6)
-            await server.says(ANA, f"{ME} oi", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered)
-            assert len(bot.handler.received) == 1
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(ANA, "oi pessoal", room=ROOM)
+        await server.says(ANA, "@everyone reunião", room=ROOM)
+        await server.says(Person(10**17 + 66, "Outro", bot=True), f"{ME} oi", room=ROOM)
+        await server.says(ANA, f"{ME} oi", room=ROOM, webhook_id="5")
+        await server.says(ANA, f"{ME} fixou uma mensagem", room=ROOM, type=6)
+        await server.says(ANA, f"{ME} oi", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered)
+        assert len(bot.handler.received) == 1
 
 
 async def test_a_reply_to_the_bot_counts_with_and_without_its_ping_and_so_does_its_role(clock: FakeClock) -> None:
@@ -85,31 +79,26 @@ async def test_names_stand_where_ids_were_and_no_name_can_forge_a_line(clock: Fa
 async def test_a_mention_without_words_and_a_picture_without_words_are_handed_over_as_what_they_are() -> None:
     clock = FakeClock()
     picture = [{"id": "1", "filename": "a.png", "size": 1, "url": "http://x/a.png", "proxy_url": "http://x/a.png"}]
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.says(ANA, ME, room=ROOM)
-            await server.says(ANA, "", attachments=picture)
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            found = {(one.text, *(file.name for file in one.attachments)) for one in bot.handler.received}
-            assert found == {("",), ("", "a.png")}
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(ANA, ME, room=ROOM)
+        await server.says(ANA, "", attachments=picture)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        found = {(one.text, *(file.name for file in one.attachments)) for one in bot.handler.received}
+        assert found == {("",), ("", "a.png")}
 
 
 async def test_two_people_in_one_channel_have_two_conversations_and_each_gets_a_reply(clock: FakeClock) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            first = await server.says(ANA, f"{ME} sou a Ana", room=ROOM)
-            second = await server.says(BIA, f"{ME} I am Bia", room=ROOM)
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            answers = {note.reply_to: note.text for note in server.room(ROOM).notes.values() if note.by is BOT}
-            assert answers == {first.id: "Você disse: sou a Ana", second.id: "Você disse: I am Bia"}
-            assert len({incoming.conversation for incoming in bot.handler.received}) == 2
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        first = await server.says(ANA, f"{ME} sou a Ana", room=ROOM)
+        second = await server.says(BIA, f"{ME} I am Bia", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        answers = {note.reply_to: note.text for note in server.room(ROOM).notes.values() if note.by is BOT}
+        assert answers == {first.id: "Você disse: sou a Ana", second.id: "Você disse: I am Bia"}
+        assert len({incoming.conversation for incoming in bot.handler.received}) == 2
 
 
 async def test_a_thread_is_a_conversation_of_its_own_below_its_channel(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         server.thread(THREAD, ROOM, owner=ANA.id)
         async with running(server, clock) as bot:
             await bot.answers(server.says(ANA, f"{ME} aqui", room=THREAD))
@@ -120,27 +109,24 @@ async def test_a_thread_is_a_conversation_of_its_own_below_its_channel(clock: Fa
 async def test_a_mention_opens_a_thread_where_that_is_wanted_and_the_talk_goes_on_there_without_mentions() -> None:
     clock = FakeClock()
     config = DiscordConfig(TOKEN, auto_thread=True)
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, config=config) as bot:
-            asked = await bot.answers(server.says(ANA, f"{ME} vamos planejar a viagem", room=ROOM))
-            thread = server.channels[asked.id]
-            assert (thread.name, thread.screen()) == (
-                "vamos planejar a viagem", ["Você disse: vamos planejar a viagem"],
-            )  # fmt: skip
-            assert not server.room(ROOM).screen()
-            await server.gateway.tell("THREAD_CREATE", thread.json())
-            await server.says(ANA, "e o hotel?", room=thread.id)
-            await server.says(ANA, f"<@{BIA.id}> viu isso?", room=thread.id)
-            await flow(server, clock, lambda: bot.handler.answered == 2)
-            assert thread.screen()[-1] == "Você disse: e o hotel?"
-            assert len({incoming.conversation for incoming in bot.handler.received}) == 1
+    async with DiscordServer(clock) as server, running(server, clock, config=config) as bot:
+        asked = await bot.answers(server.says(ANA, f"{ME} vamos planejar a viagem", room=ROOM))
+        thread = server.channels[asked.id]
+        assert (thread.name, thread.screen()) == (
+            "vamos planejar a viagem", ["Você disse: vamos planejar a viagem"],
+        )  # fmt: skip
+        assert not server.room(ROOM).screen()
+        await server.gateway.tell("THREAD_CREATE", thread.json())
+        await server.says(ANA, "e o hotel?", room=thread.id)
+        await server.says(ANA, f"<@{BIA.id}> viu isso?", room=thread.id)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        assert thread.screen()[-1] == "Você disse: e o hotel?"
+        assert len({incoming.conversation for incoming in bot.handler.received}) == 1
 
 
 async def test_where_no_thread_can_be_opened_the_answer_stands_in_the_channel_and_threads_are_given_up() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         server.faults.append(lambda m, path: refusing(403, 50013)(m, path) if path.endswith("/threads") else None)
         async with running(server, clock, config=DiscordConfig(TOKEN, auto_thread=True)) as bot:
             for text in ("um", "dois"):
@@ -152,7 +138,6 @@ async def test_where_no_thread_can_be_opened_the_answer_stands_in_the_channel_an
 
 async def test_the_owner_says_in_which_rooms_the_bot_answers_and_direct_messages_always_work(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         server.room(OTHER_ROOM)
         server.thread(THREAD, ROOM, owner=ANA.id)
         async with running(server, clock, config=DiscordConfig(TOKEN, rooms=frozenset({ROOM}))) as bot:
@@ -166,10 +151,9 @@ async def test_the_owner_says_in_which_rooms_the_bot_answers_and_direct_messages
 
 @pytest.mark.parametrize("rooms", [{GUILD_ID}, set[int]()])
 async def test_a_server_may_be_allowed_as_a_whole(clock: FakeClock, rooms: set[int]) -> None:
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, config=DiscordConfig(TOKEN, rooms=frozenset(rooms))) as bot:
-            await bot.answers(server.says(ANA, f"{ME} aqui", room=ROOM))
+    config = DiscordConfig(TOKEN, rooms=frozenset(rooms))
+    async with DiscordServer(clock) as server, running(server, clock, config=config) as bot:
+        await bot.answers(server.says(ANA, f"{ME} aqui", room=ROOM))
 
 
 async def test_without_the_message_content_intent_direct_messages_mentions_and_pinging_replies_work() -> None:
@@ -208,7 +192,6 @@ async def test_the_language_of_a_community_is_that_of_its_people_and_other_serve
     for features, language in (["COMMUNITY"], "es-ES"), ([], ""):
         clock = FakeClock()
         async with DiscordServer(clock) as server:
-            server.room(ROOM)
             server.features, server.preferred_locale = features, "es-ES"
             async with running(server, clock) as bot:
                 await server.says(ANA, f"{ME} ok", room=ROOM)

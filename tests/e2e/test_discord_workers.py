@@ -94,7 +94,6 @@ async def test_a_worker_that_waits_for_its_turn_notices_that_the_token_was_revok
 
 async def test_a_worker_that_is_not_connected_writes_and_answers_what_another_took_in(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         cluster = Cluster(server, clock)
         async with cluster.worker() as (first, _), cluster.worker() as (second, _):
             assert second.connected[-1] is True
@@ -113,7 +112,6 @@ async def test_a_worker_that_is_not_connected_writes_and_answers_what_another_to
 
 async def test_an_answer_that_is_ready_before_the_other_worker_acknowledged_waits_for_that(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         cluster = Cluster(server, clock)
         async with cluster.worker() as (first, _), cluster.worker() as (second, _):
             channels = second.handler.notifier.platforms["discord"]
@@ -132,7 +130,6 @@ async def test_an_answer_that_is_ready_before_the_other_worker_acknowledged_wait
 
 async def test_an_interaction_that_another_worker_answers_goes_on_thinking(clock: FakeClock) -> None:
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
         cluster = Cluster(server, clock)
         async with cluster.worker() as (first, _), cluster.worker() as (second, _):
             elsewhere(first.handler)

@@ -92,11 +92,11 @@ async def policy(app: App) -> object:
 
 
 async def talk(app: App) -> object:
-    return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).is_together
+    return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).place.together
 
 
 async def context(app: App) -> object:
-    return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).room_messages
+    return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).place.room_messages
 
 
 async def reminders(app: App) -> object:

@@ -51,10 +51,8 @@ async def stage() -> AsyncIterator[Stage]:
     clock = FakeClock()
     house = House(FINISH, clock=clock, trusted=(), language=Locale.EN)
     await house.people.put(Known(UserKey("discord", str(ANA.id)), Role.OWNER, "Ana", clock.now()))
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with house.chatbot() as bot, serving(server, clock, bot):
-            yield Stage(house, server, clock)
+    async with DiscordServer(clock) as server, house.chatbot() as bot, serving(server, clock, bot):
+        yield Stage(house, server, clock)
 
 
 async def test_who_wrote_once_is_let_in_by_their_name_or_by_a_slash_command(stage: Stage) -> None:

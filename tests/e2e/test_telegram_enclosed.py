@@ -191,7 +191,11 @@ async def test_a_reply_to_a_message_of_another_chat_brings_the_part_that_was_mar
 async def test_what_opens_a_topic_is_no_reply() -> None:
     opening = message(BOT, None) | {"forum_topic_created": {"name": "Tópico", "icon_color": 0}}
     incoming = await received(ANA, "/help", chat_id=GROUP, thread=11, reply_to_message=opening)
-    assert incoming.quotes == ()
+    assert (incoming.quotes, incoming.quoted_user) == ((), "")
+    origin = {"type": "user", "date": AT, "sender_user": BIA.json()}
+    more = {"thread": 11, "reply_to_message": opening, "forward_origin": origin}
+    passed_on = await received(ANA, "oi @elefante_bot", chat_id=GROUP, **more)
+    assert passed_on.quoted_user == str(BIA.id), "nor is what is forwarded there"
 
 
 async def test_a_part_that_the_server_cut_was_marked_by_nobody() -> None:

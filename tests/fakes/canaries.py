@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import psycopg
 
 from core.storage.database import Query
 from core.storage.files import owner_name, write_file
@@ -125,6 +126,17 @@ def found(paths: Iterable[Path], *, word: bytes = b"canary") -> list[str]:
     """Return in which of the files, or below which of the folders, the word stands, in ASCII letters of any case."""
     files = [each for path in paths for each in ([path] if path.is_file() else sorted(path.rglob("*")))]
     return [str(path) for path in files if path.is_file() and word in path.read_bytes().lower()]
+
+
+def rows_found(url: str) -> int:
+    """Return how many rows of a PostgreSQL database hold a canary in the clear."""
+    count = 0
+    with psycopg.connect(url) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        for (table,) in tables:
+            sql = f"SELECT count(*) FROM \"{table}\" AS t WHERE t::text ILIKE '%canary%'"  # noqa: S608
+            count += connection.execute(sql.encode()).fetchall()[0][0]
+    return count
 
 
 def content(path: Path) -> bytes:

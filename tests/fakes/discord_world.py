@@ -39,6 +39,9 @@ class Person:
         }  # fmt: skip
 
 
+ROOM = 10**17 + 100
+"""The channel that every server has."""
+
 BOT = Person(BOT_ID, "Elefante", bot=True)
 
 
@@ -135,6 +138,7 @@ class World:
         self.signature = 1  # that addresses in the CDN have now
         self.roles_of: dict[int, list[int]] = {}  # of people in the server
         self._counter = itertools.count(1)
+        self.room(ROOM)
 
     def snowflake(self, age_s: float = 0.0) -> int:
         """A new id of that age."""

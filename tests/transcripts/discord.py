@@ -41,13 +41,11 @@ def scripted(
 
     async def play() -> Sequence[Line]:
         clock = FakeClock()
-        async with DiscordServer(clock, Limits()) as server:
-            server.room(ROOM)
-            async with running(server, clock, script(clock), config) as bot:
-                bot.handler.pace = USUAL
-                await plot(server, clock, bot)
-                await idle(server)
-                return seen(server)
+        async with DiscordServer(clock, Limits()) as server, running(server, clock, script(clock), config) as bot:
+            bot.handler.pace = USUAL
+            await plot(server, clock, bot)
+            await idle(server)
+            return seen(server)
 
     return play
 
@@ -172,7 +170,6 @@ async def _together() -> Sequence[Line]:
     house = dinner(clock)
     house.trusted = ("discord",)
     async with DiscordServer(clock, Limits()) as server:
-        server.room(ROOM)
         thread = server.thread(THREAD, ROOM, owner=ANA.id)
         async with house.chatbot() as handler, serving(server, clock, handler):
             await server.gateway.tell("THREAD_CREATE", thread.json())

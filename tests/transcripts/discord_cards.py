@@ -32,7 +32,6 @@ async def cards() -> Sequence[Line]:
     house = House({}, clock=clock)
     access = house.access()
     async with DiscordServer(clock, Limits()) as server:
-        server.room(ROOM)
         await access.own(OWNER, "Ana")
         await access.own(UserKey("discord", str(BIA.id)), "Bia")
         memory = house.memories.of(OWNER)
@@ -65,7 +64,6 @@ async def approval() -> Sequence[Line]:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: [GREETING]}, clock=clock)
     access = house.access()
     async with DiscordServer(clock, Limits()) as server:
-        server.room(ROOM)
         await access.own(OWNER, "Ana")
         await house.people.put_account(Account(OWNER, language="pt-BR"))
         direct = server.direct(ANA)

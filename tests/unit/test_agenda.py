@@ -73,7 +73,7 @@ async def test_what_i_have_tomorrow_names_the_daily_pill_though_it_is_due_today_
 
 async def test_a_memory_with_several_times_tells_each_in_its_own_words_on_its_day(ana: Talk) -> None:
     await ana.keep("calculus exam tomorrow 8am room 12-305 and the physics one on monday at 10am, lab at 2pm")
-    said = await shown(ana, "thanks! what do I have in march? bye")
+    said = await shown(ana, "thanks! what do I have in march, love? bye")
     assert "tomorrow\n• 8:00 AM calculus exam tomorrow 8am room 12-305" in said
     assert "Monday, March 16**\n• 10:00 AM the physics one on monday at 10am\n• 2:00 PM lab at 2pm" in said
 

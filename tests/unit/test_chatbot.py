@@ -184,10 +184,7 @@ async def test_what_came_without_a_word_is_answered_like_any_message() -> None:
 @pytest.mark.spec("D5")
 async def test_the_minimum_length_is_a_setting() -> None:
     house = House(FINISH, limits=TurnLimits(Cycle.STEPWISE, min_message_chars=5))
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("oi"), channel))
-        await (await bot.receive(house.incoming("olá você", message_id="2"), channel))
+    channel = await house.say("oi", "olá você")
     assert channel.texts[0] == "Essa mensagem é curta demais para mim. Pode escrever um pouco mais?"
     assert len(house.model.asked(Task.DECIDE)) == 1
 

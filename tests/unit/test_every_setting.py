@@ -22,10 +22,10 @@ from core.models import Cycle, complete
 from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests.architecture.tree import ROOT
-from tests.env_example import render
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import LoopbackServer
 from tests.fakes.wires import prompt
+from tests.pages import env_example
 
 MODES = tuple(Mode)
 ROOM = ChatKey("telegram", "-100")
@@ -259,7 +259,7 @@ def test_every_line_of_the_example_is_written_by_a_test() -> None:
     }
     families |= {name for preset in PROVIDERS.values() for name in (preset.key_setting, preset.url_setting)}
     text = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "tests").rglob("*.py")))
-    lines = [line.partition("=")[0] for line in render().splitlines() if line and not line.startswith("#")]
+    lines = [line.partition("=")[0] for line in env_example().splitlines() if line and not line.startswith("#")]
     assert len(lines) == len(Settings.model_fields)
     unset = [name for name in lines if name not in families and not any(f"{form}" in text for form in _forms(name))]
     assert unset == [], "write a test that sets it and looks at what people meet, or remove it"

@@ -26,7 +26,7 @@ from core.delivery.split import split
 from core.dialogue import Task
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
-from core.limited import LimitedMind, change, cutting, frames, likeness
+from core.limited import LimitedMind, change, cutting, frames, likeness, values
 from core.tasks import FEW_CHARS, aside
 from core.text import assertions, language, marks, replies, senses, unicode, words
 from core.text.markdown import plain_times, verbatim
@@ -198,8 +198,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "small talk": frames.talk,
     "a thing for a list": frames.listed,
     "sentences": lambda text: list(cutting.sentences(text)),
-    "values": change.values,
-    "a swap of values": lambda text: change.swapped(text, text[1:]),
+    "values": values.values,
+    "a swap of values": lambda text: values.swapped(text, text[1:]),
     "a change": lambda text: change.changes(text, [], []),
     "bindings": senses.bindings,
     "queries": senses.queries,

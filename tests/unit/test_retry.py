@@ -136,10 +136,7 @@ async def test_where_trying_again_does_not_help_there_is_no_button(failure: Exce
         raise failure
 
     house = House(dict.fromkeys(Task, fail))
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("how are you?"), channel))
-        await (await bot.receive(house.incoming("", message_id="2"), channel))
+    channel = await house.say("how are you?", "")
     assert [shown.choices for shown in channel.screen] == [(), ()]
 
 

@@ -19,7 +19,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.storage.database import Row
 from core.storage.memories import SqlMemories
 from core.storage.record import program_version
-from core.storage.sqlite import open_database
+from core.storage.sqlite import open_copy, open_database
 from core.storage.sqlite_backup import verified
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_upgrade import KEPT, inspect
@@ -210,6 +210,8 @@ async def test_an_older_program_says_which_is_needed_and_where_the_backup_lies(t
         connection.execute("UPDATE schema_history SET program = '7.1.0'")
     with pytest.raises(SchemaTooNew) as refused:
         await open_database(path)
+    with pytest.raises(SchemaTooNew, match=r"7\.1\.0"):
+        await open_copy(path)
     assert str(refused.value) == (
         f"the database has schema {NOW + 1} of Elefante 7.1.0; this is Elefante {program_version()}, which "
         f"knows {NOW}. Update the program to 7.1.0 or newer; or go back to what was there before: "

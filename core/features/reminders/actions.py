@@ -368,7 +368,8 @@ async def _set_all(turn: Turn, reminders: Reminders, requests: Sequence[Reminder
         answer = await _known(turn, reminders, wish, time) or await settle_time(turn, reminders, wish, time)
         if answer.memory is not None:
             await turn.answer.recall([answer.memory])
-        step = await say(turn, _set_step(answer), with_named_buttons(answer, wish.text))
+        named = wish.text if answer.reminder is None else answer.reminder.text
+        step = await say(turn, _set_step(answer), with_named_buttons(answer, named))
         if step.asks:
             break
     return step

@@ -147,11 +147,12 @@ def _named(item: MemoryItem, now: datetime, days: Days, locale: Locale) -> Itera
             yield meant.date(), meant if "T" in item.meant else None, whole
         return
     content, at = item.content[:_MAX_READ_CHARS], item.updated_at.astimezone(now.tzinfo)
-    told = [content[slice(*each)] for each in parts(content)] if item.kind is MemoryKind.TEXT else []
-    timed = [(words, found.time) for words in told if (found := find_time(words, at, locale)) is not None]
-    if len(timed) <= 1:
-        found = find_time(content, at, locale)
-        timed = [] if found is None else [(whole, found.time)]
+    found = find_time(content, at, locale)
+    timed = [] if found is None else [(whole, found.time)]
+    if item.kind is MemoryKind.TEXT and (found is None or isinstance(found.time, Unclear)):
+        told = [content[slice(*each)] for each in parts(content)]
+        each_timed = [(words, found.time) for words in told if (found := find_time(words, at, locale)) is not None]
+        timed = each_timed if len(each_timed) > 1 else timed
     before: Once | None = None
     for words, each in timed:
         named = each

@@ -24,7 +24,7 @@ from core.features.reminders.commands import reminder_commands, tell_undone
 from core.features.reminders.delivery import DueMessages
 from core.features.reminders.on_mention import asks_about_reminders, read_mention
 from core.features.reminders.reminders import IMPORTED, REMINDER_SET, Reminder, Schedule
-from core.features.reminders.request import QUESTIONS, reply
+from core.features.reminders.request import QUESTIONS, read_request, reply
 from core.features.reminders.scheduler import LONGEST_SLEEP_S, Allowed, Permission, Scheduler
 from core.features.reminders.section import ReminderSection
 from core.features.reminders.service import ReminderPlace, Reminders, is_heard
@@ -75,6 +75,8 @@ class ReminderAdditions(Additions):
         if is_asked or REMINDER_SET in turn.services.off:
             return ()
         now, _ = local_now(turn)
+        if read_request(turn.asked.text, now, turn.person.locale) is not None:
+            return ()
         timed = [item for item in saved if time_in(item, now, turn.person.locale) is not None][:_MAX_OFFERED]
         labels = [OFFER[turn.person.locale]] if len(timed) == 1 else [_label(turn, item) for item in timed]
         return [Button(label, f"/remind memory {item.id}") for label, item in zip(labels, timed, strict=True)]

@@ -20,6 +20,9 @@ from core.types import JSONValue, Locale
 
 _WORDS: Final = Path(__file__).with_name("mentions.toml")
 _MAX_CHARS: Final = 200
+_CALLED_WORDS: Final = 2
+"""Words behind a comma that only say to whom it is said."""
+
 _MAX_CHARS_ABOUT: Final = 1_000
 _GREETINGS: Final = re.compile(r"\b(?:boa|buenas|ate|hasta|see (?:you|ya)) (?:amanha|manana|tomorrow)")
 _FIGURES: Final = re.compile(
@@ -71,6 +74,8 @@ def read_agenda(message: str, now: datetime) -> Days | None:
 
     "What do I have on friday?" asks for one day, "my week" for seven from today. `now` is in the person's zone.
     """
+    asked_of, _, called = message.rpartition(",")
+    message = asked_of if asked_of and len(called.split()) <= _CALLED_WORDS else message  # "…, mulher?"
     text = flat(message[:_MAX_CHARS])
     for words in _tables():
         begin = _begin(words, text)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from core.features.reminders.reminders import Mention
-from core.features.reminders.request import RequestWords, bare, deed, request_words
+from core.features.reminders.request import EDGES, RequestWords, bare, deed, request_words
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, WORD, folded_words, word_tables
 from core.times.grammar import MAX_CHARS, find_time
@@ -63,6 +63,7 @@ class _MentionWords:
     lasts: re.Pattern[str]
     again: re.Pattern[str]
     article: re.Pattern[str]
+    pronoun: re.Pattern[str]
     about: re.Pattern[str]
 
 
@@ -126,12 +127,18 @@ def _read(
         end = stop.start()
     named = message[slice(*clause.span("who"))] if who else message[begin:end]
     subject = subject_in(bare(_requests()[words.locale], named, is_first=False))
+    told = message[: clause.start()].strip(EDGES)
+    who_said = named.strip(EDGES) or message[:begin].rsplit(maxsplit=1)[-1]  # "de él" ends the clause
+    is_told = bool(told) and words.pronoun.fullmatch(flat(who_said)) is not None
+    if is_told:  # "Ana owes me 20, when I mention her remind me"
+        subject = next((word.strip(EDGES) for word in told.split() if word[:1].isupper()), "")
     if not subject or (clause["meets"] and not _is_person(named, subject)):
         return None
     spans = [(clause.start(), ask.start() if is_first and ask is not None else begin if who else end)]
     spans += [each.span() for each in (ask, again) if each is not None]
     spans += [] if ended is None else [ended.span()]
     wanted = deed(_requests()[words.locale], message, sorted(spans)).strip()
+    wanted = told if is_told else wanted
     if not wanted:
         return None
     return MentionRequest(wanted, Mention(subject, bool(clause["each"] or again)), until)

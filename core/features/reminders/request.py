@@ -255,6 +255,7 @@ def _of_told(words: RequestWords, told: str, behind: str, now: datetime, locale:
 
 def _beside(event: Time, own: Time, now: datetime) -> Time | None:
     """Return the time that is named by an event's: so long before it, at an hour of its day, or one of its own."""
+    event = event.options[0] if isinstance(event, Unclear) and event.options else event
     if isinstance(own, Beside):
         if own.event != TOLD_LAST or not isinstance(event, Once) or not event.has_hour:
             return None

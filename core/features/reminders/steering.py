@@ -154,6 +154,7 @@ async def _moved(turn: Turn, reminders: Reminders, words: _SteeringWords, messag
     if (begin := _begun(words, words.move, message)) is None:
         return None
     (now, _), rest = local_now(turn), message[begin:]
+    rest = " ".join(word for word in rest.split() if flat(word) not in _ONES)  # "the fence one 5:30"
     found = find_time(rest, now, words.locale)
     if found is None:
         return None
@@ -179,7 +180,8 @@ async def _at_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, mess
         if len(named.hours) < _SEVERAL or not options:
             wish = Wish(named.reminder.text, kind=named.reminder.kind, reminder_id=named.reminder.id)
             return await settle_time(turn, reminders, wish, found.time)
-        new = min(options, key=lambda each: abs(_minutes(each) - _minutes(named.at or each)))
+        old = named.at
+        new = min(options, key=lambda each: abs(_minutes(each) - _minutes(old)))
         rule = rules.at_times(schedule.rule, {*named.hours, new} - {named.at})
         return await _ruled(turn, reminders, named.reminder, rule)
     return None
@@ -187,9 +189,14 @@ async def _at_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, mess
 
 async def _dropped(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
     """Delete a reminder, or one of its hours, that is named by its hour, or said to be needed no more."""
-    said = flat(message)
-    if (spent := words.spent.search(said)) is not None:
-        named = await _named(turn, reminders, words, f"{message[: spent.start()]} {message[spent.end() :]}")
+    now, _ = local_now(turn)
+    days = asked(message, now, words.locale, ahead=True)
+    rest = message if days is None else days.rest
+    if (spent := words.spent.search(flat(rest))) is not None:
+        named = await _named(turn, reminders, words, f"{rest[: spent.start()]} {rest[spent.end() :]}")
+        then = None if days is None else Days(days.first, days.last).ahead(now.date())
+        if named is not None and then is not None and named.reminder.schedule.rule:  # "not needed today"
+            return _told(turn, reminders, await reminders.skip(place_of(turn), named.reminder.id, now, then))
     elif (begin := _begun(words, words.drop, message)) is not None:
         named = await _named(turn, reminders, words, message[begin:])
         named = None if named is None or named.at is None else named

@@ -177,7 +177,7 @@ async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> Reminder
     locale, zone = turn.person.locale, zone_key(now)
     asked = TOLD.zone[locale].format(zone=wording.zone_told(zone, now, locale))
     right = Button(TOLD.right[locale], f"/timezone {zone}")
-    await open_offers(turn, [right], asked)
+    await open_offers(turn, [right], asked, lasts=False)
     choices = (
         *answer.choices,
         right,
@@ -352,6 +352,8 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside, 
         told_last = next((each.text for each in known), memory.content if memory is not None else "")
         wish = replace(wish, text=told_last) if told_last and not _telling(wish.text) else wish
     at = at or next((each.due for each in known if each.due), None)
+    if at is None and not _telling(beside.event):
+        return await _ask(turn, wish, _usual(now), WHEN)
     if at is None:
         return await _ask(turn, wish, [], TOLD.unknown_event, event=quoted(beside.event))
     # Hours are counted on, whatever clocks do meanwhile.
@@ -375,7 +377,7 @@ async def _told_last(
 ) -> tuple[MemoryItem | None, datetime | None, Sequence[Reminder]]:
     """Return the newest memory with the hour ahead that it names, or the reminder that was set since."""
     newest = next(iter(await turn.memory.page(limit=1)), None)
-    time = None if newest is None else time_in(newest, now, turn.person.locale)
+    time = None if newest is None else _time_of(newest, "", now, turn.person.locale)
     last = await reminders.newest_change(place_of(turn))
     is_of_that = last is not None and newest is not None and last.text == newest.content
     is_later = last is not None and (newest is None or (last.changed_at or last.created_at) > newest.updated_at)
@@ -393,14 +395,19 @@ async def _hour_in_memories(
     Of one that names several, the clause counts that names the event. A day is enough where the hour was said.
     """
     for hit in await turn.memory.find(beside.event, limit=_MAX_MEMORIES):
-        times = [(each, time_in(replace(hit.item, content=each), now, turn.person.locale)) for each in
-                 (hit.item.content[slice(*each)] for each in parts(hit.item.content))]  # fmt: skip
-        timed = [(_named_in(each, beside.event), time) for each, time in times if time is not None]
-        whole = time_in(hit.item, now, turn.person.locale)
-        time = max(timed, key=lambda each: each[0])[1] if len(timed) > 1 else whole
-        if isinstance(time, Once) and (time.has_hour or beside.hour is not None):
+        time = _time_of(hit.item, beside.event, now, turn.person.locale)
+        is_of_days = beside.hour is not None or not beside.offset.seconds
+        if isinstance(time, Once) and (time.has_hour or is_of_days):
             return hit.item, time.at
     return None, None
+
+
+def _time_of(item: MemoryItem, event: str, now: datetime, locale: Locale) -> Once | Recurrence | None:
+    """Return the time ahead that a memory names of an event: of several, that of the clause which names it best."""
+    clauses = [item.content[slice(*each)] for each in parts(item.content)]
+    times = [(each, time_in(replace(item, content=each), now, locale)) for each in clauses]
+    timed = [((_named_in(each, event), isinstance(time, Once)), time) for each, time in times if time is not None]
+    return max(timed, key=lambda each: each[0])[1] if len(timed) > 1 else time_in(item, now, locale)
 
 
 def _named_in(clause: str, event: str) -> int:

@@ -65,6 +65,37 @@ async def test_a_question_is_answered_before_it_is_asked_whether_to_keep_anythin
     assert answer.endswith(asked) if asked else "Keep" not in answer
 
 
+@pytest.mark.parametrize(
+    ("known", "ask", "message", "told"),
+    [
+        ((LOCKER, WIFI), "forget my locker code", "yes, delete it. what's the wifi password?", WIFI),
+        (
+            (ARMARIO, SENHA),
+            "apaga o código do armário",
+            "que dia comprido. sim, pode apagar. qual a senha do wifi?",
+            SENHA,
+        ),
+        ((CASILLERO, CLAVE), "borra lo de mi casillero", "uf, menudo lunes llevo. Sí, bórralo", ""),
+        (
+            (LOCKER, WIFI),
+            "forget my locker code",
+            "yes, delete it. remember that the gate code is 9",
+            "the gate code is 9",
+        ),
+    ],
+)
+async def test_a_sentence_agrees_and_the_rest_of_the_message_is_answered(
+    person: Talk, known: tuple[str, ...], ask: str, message: str, told: str
+) -> None:
+    await person.keep(*known)
+    await person.say(ask)
+    await person.say(message)
+    assert known[0] not in await person.contents()
+    assert told in "\n".join(person.seen)
+    await person.say("undo")
+    assert set(known) <= set(await person.contents()) or "gate" in message
+
+
 async def test_a_question_beside_a_change_is_answered_once(person: Talk) -> None:
     await person.keep("meu dentista é terça às 15h", ARMARIO)
     await person.say("o dentista mudou pra quinta às 10h. qual o código do armário?")

@@ -432,6 +432,10 @@ async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
         ("honestly i'm so sad and nobody cares", "sad"), ("ai que saco, tô muito triste com tudo", "sad"),
         ("estoy muy triste y no se que hacer", "sad"), ("lol you are the best ever omg", "praise"),
         ("happy birthday elefante!", "birthday"), ("feliz cumple elefante", "birthday"),
+        ("PTM", "cry"), ("esto anda para el diablo", "cry"), ("this school go kill person 😩", "cry"),
+        ("ay que dia traigo mija y apenas son las nueve", "cry"), ("we broke up last night", "grief"),
+        ("terminei com meu namorado", "grief"), ("terminé con mi novio", "grief"),
+        ("qmas parce todo bien?", "how"),
     ],
 )  # fmt: skip
 async def test_each_kind_of_small_talk_has_a_line_of_its_own(person: Talk, message: str, kind: str) -> None:
@@ -448,6 +452,26 @@ async def test_what_is_not_found_is_never_said_in_tokens_of_the_message(person: 
     assert answer in denials
 
 
+async def test_only_is_not_lonely(person: Talk) -> None:
+    assert await person.say("si, solo esta semana, despues sigue los miercoles") not in say.TALK["sad"].values()
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["my gran died last night", "our old dog Duke died today", "perdi meu avô ontem", "falleció mi abuela ayer"],
+)
+async def test_a_loss_is_kept_with_something_kind(person: Talk, message: str) -> None:
+    await person.say("hi")
+    assert (await person.say(message)).endswith(tuple(say.TALK["grief"].values()))
+    assert await person.contents() == [message]
+
+
+@pytest.mark.parametrize("message", ["abeg save am: my matric no na 190407", "guarda isto: meu armário é o 57"])
+async def test_what_follows_a_colon_is_kept(person: Talk, message: str) -> None:
+    await person.say(message)
+    assert await person.contents() == [message.partition(": ")[2]]
+
+
 async def test_the_time_is_told(person: Talk) -> None:
     assert (await person.say("que horas são?")).startswith("Agora é sábado, 14 mar. 2026, 15:09 UTC.")
 
@@ -461,6 +485,22 @@ async def test_a_yes_to_what_was_offered_presses_its_button_also_later(person: T
         assert await person.house.reminders.of([ANA]) == []
     await person.say("yes")
     assert len(await person.house.reminders.of([ANA])) == 1
+
+
+async def test_a_yes_is_for_what_was_proposed_rather_than_for_an_offer_passed_over(person: Talk) -> None:
+    await person.say("remember that my locker is 57")
+    await person.say("remember that the dentist is tomorrow at 10")
+    await person.say("forget my locker")
+    await person.say("what a day")
+    await person.say("yes")
+    assert await person.contents() == ["the dentist is tomorrow at 10"]
+    assert await person.house.reminders.of([ANA]) == []
+
+
+async def test_a_guessed_zone_is_taken_by_the_next_yes_only(person: Talk) -> None:
+    await person.say("remind me tomorrow at 9am to call Bia")
+    await person.say("I like tea")
+    assert await person.say("aye") == say.TALK["yes"][Locale.EN]
 
 
 async def test_a_yes_to_nothing_is_not_called_done(person: Talk) -> None:
