@@ -205,15 +205,25 @@ def _of_clause(items: Sequence[MemoryItem], message: str) -> list[MemoryItem]:
     found = []
     for item in items:
         at = _clause(item.content, message)
-        if at is not None and any(holds(cut(item.content).each[at], word) for word in said):
+        is_free = at is not None and bool(
+            _edited(item.content, message) or not _is_of_others(item.content, message, at)
+        )
+        if at is not None and is_free and any(holds(cut(item.content).each[at], word) for word in said):
             found.append(item)
     return found if len(found) == 1 else []
+
+
+def _is_of_others(old: str, message: str, at: int) -> bool:
+    """Return whether a message has a value of a kind that other clauses than that have: these would contradict it."""
+    others = " ; ".join(clause for other, clause in enumerate(cut(old).each) if other != at)
+    kinds = [{value.kind for value in values(text)} - {"name"} for text in (message, others)]
+    return not kinds[0].isdisjoint(kinds[1])
 
 
 def _put_in(item: MemoryItem, message: str) -> PossibleChange:
     """Return a memory with a message in place of the clause that it is about, or of all of it."""
     at = _clause(item.content, message)
-    if at is None:
+    if at is None or _is_of_others(item.content, message, at):
         return PossibleChange(item, message)
     return PossibleChange(item, cut(item.content).changed(at, message.rstrip(" .!")), is_put_in=True)
 

@@ -197,6 +197,14 @@ def test_the_clause_that_is_spoken_of_changes_and_the_others_stay(
     assert (change.text, change.is_put_in) == (text, is_put_in)
 
 
+def test_a_message_is_put_beside_no_value_that_it_contradicts() -> None:
+    known, said = (
+        "entreno al infantil, martes y jueves a las 18:30",
+        "ahora entrenamos lunes y miércoles, a la misma hora",
+    )
+    assert all(not change.is_put_in for change in changes(said, [_item(known)], []))
+
+
 @pytest.mark.parametrize("said", ["essa quinta não vai ter treino", "el entreno de esta semana es el jueves 20h"])
 def test_what_is_so_one_time_changes_no_rule(said: str) -> None:
     assert changes(said, [_item("treino terça 19h"), _item("entreno los martes 19h")], []) == []
