@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.limited.clauses import cut, telling
+from core.limited.clauses import cut, holds, telling
 from core.limited.frames import has, listed, stands_for, told_of, without_change
 from core.limited.values import swapped, values, without_values
 from core.text.senses import is_kind, relatives, sense, senses, silent, words
@@ -43,10 +43,14 @@ _MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PossibleChange:
-    """A memory that a message may change, and the text that it has then."""
+    """A memory that a message may change, and the text that it has then.
+
+    `is_put_in`: that is the message, in place of the clause that it is about.
+    """
 
     item: MemoryItem
     text: str
+    is_put_in: bool = False
 
 
 def changes(
@@ -63,7 +67,7 @@ def changes(
     and that before one of which it only says much the same. "She moved to York" is about the one memory told of in the
     `recent` talk that can be meant.
     """
-    if len(message) > MAX_CHARS:
+    if len(message) > MAX_CHARS or has("once", message):
         return []
     if stands_for(message)[0] or has("repaid", message):
         told = [*recent, *items] if has("repaid", message) else recent
@@ -74,12 +78,15 @@ def changes(
     named = [item for item in items if edited[item.id] and weights[item.id] >= least]
     is_bare = not senses(without_change(without_values(message)))
     shown = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
-    if not (found := named or shown) and listed(message) is None:
+    found = named or shown or (_of_clause(items, message) if least <= 1 else [])
+    if not found and listed(message) is None:
         alike = (item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about)))
         found = [item for item in alike if not _loses(item.content, message)] or _of_same_name(message, items)
     best = max((weights.get(item.id, 0) for item in found), default=0)
     likeliest = [item for item in found if weights.get(item.id, 0) == best]
-    return [PossibleChange(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+    return [PossibleChange(item, edited[item.id]) if edited[item.id] else _put_in(item, message) for item in likeliest][
+        :MAX_CANDIDATES
+    ]
 
 
 def _of_same_name(message: str, items: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -178,7 +185,37 @@ def _shares(about: frozenset[str], item: MemoryItem) -> frozenset[str]:
 def _edited(old: str, message: str) -> str:
     if listed(message):
         return relisted(old, message)
+    clauses, at = cut(old), _clause(old, message)
+    text = _reworded(clauses.each[at], message) if at is not None else ""
+    return clauses.changed(at, text) if at is not None and text else _reworded(old, message)
+
+
+def _reworded(old: str, message: str) -> str:
     return _left(old, message) or swapped(old, message) or _restated(old, message)
+
+
+def _clause(old: str, message: str) -> int | None:
+    """Return which clause of a sentence that tells several things a message is about; None for none, or for all."""
+    return cut(old).about(telling(without_change(message)))
+
+
+def _of_clause(items: Sequence[MemoryItem], message: str) -> list[MemoryItem]:
+    """Return the one memory that tells, among other things, something of what a message names; else none."""
+    said = [word for word in telling(without_change(message)) if not is_kind(sense(word))]
+    found = []
+    for item in items:
+        at = _clause(item.content, message)
+        if at is not None and any(holds(cut(item.content).each[at], word) for word in said):
+            found.append(item)
+    return found if len(found) == 1 else []
+
+
+def _put_in(item: MemoryItem, message: str) -> PossibleChange:
+    """Return a memory with a message in place of the clause that it is about, or of all of it."""
+    at = _clause(item.content, message)
+    if at is None:
+        return PossibleChange(item, message)
+    return PossibleChange(item, cut(item.content).changed(at, message.rstrip(" .!")), is_put_in=True)
 
 
 def _restated(old: str, message: str) -> str:

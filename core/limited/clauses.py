@@ -16,7 +16,7 @@ from core.limited.values import values
 from core.text.senses import is_kind, sense, silent, told_in, words
 from core.text.subject import ARTICLES
 from core.text.unicode import flat
-from core.text.words import folded_words
+from core.text.words import folded_words, stands_in
 
 _KEPT_TEXTS: Final = 512
 _FEWEST: Final = 2
@@ -82,10 +82,9 @@ class Clauses:
 
     @property
     def are_alike(self) -> bool:
-        """Whether each tells something of its own: it has a subject behind an "and", or a value as the first has."""
-        first = _kinds(self.each[0])
-        pairs = zip(self.seams, self.each[1:], strict=True)
-        return all(_kinds(each) & first or (seam.strip(" ,;") != "" and has_subject(each)) for seam, each in pairs)
+        """Whether the second tells something of its own: it has a subject behind an "and", or a value as the first."""
+        is_clause = bool(self.seams) and self.seams[0].strip(" ,;") != "" and has_subject(self.each[1])
+        return self.are_several and (is_clause or not _kinds(self.each[0]).isdisjoint(_kinds(self.each[1])))
 
     def would_lose(self, gone: Collection[int]) -> bool:
         """Return whether the others need what would be gone, or are it in other words.
@@ -145,6 +144,8 @@ def holds(text: str, word: str) -> bool:
 
 def _holds(text: str, word: str) -> bool:
     """Return whether a text has a word, in any form; a kind of thing, if it names that."""
+    if any(map(str.isdigit, word)):
+        return stands_in(flat(word), flat(text))
     told = told_in(text, ())
     return sense(word) in told.senses if is_kind(sense(word)) else told.tells(word)
 

@@ -173,7 +173,11 @@ def update_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
     # "He sits in front now" is found by who that is.
     named = found[0].text if found and stands_for(part.text)[0] else part.text
     statement = None if is_wish else _draft(part.text, named)
-    return {"items": items, "statement": statement, "is_sure": part.about != "maybe"}
+    return {
+        "items": items,
+        "statement": statement,
+        "is_sure": part.about != "maybe" and not any(each.is_put_in for each in found),
+    }
 
 
 def arguments(scene: Scene, parts: Parts) -> dict[str, JSONValue]:

@@ -56,6 +56,9 @@ _FEW_WORDS: Final = 3
 _FROM: Final = re.compile(r"(?:d[aeo]s?|del|from|off|out)\b", re.IGNORECASE)
 """What stands before the name of a list from which something is to go."""
 
+_TELLS: Final = re.compile(r"\b(?:que|q|that)\b", re.IGNORECASE)
+"""In what stands behind an "and": it tells something, and names nothing to be deleted."""
+
 _AND: Final = re.compile(r"\s*,?\s+(?:e|y|and)\s+|\s*&\s*", re.IGNORECASE)
 
 
@@ -113,7 +116,8 @@ def names(part: MessagePart) -> list[str]:
     What is said beside may tell which is meant, or all: "Lucy paid, take her off".
     """
     wish = _wish(part)
-    found = [*(subject(phrase, asking=True) for phrase in wish.phrases), subject(wish.beside), subject(wish.stays)]
+    named = [*wish.phrases, *(" ".join(_telling(phrase)) for phrase in wish.phrases)]
+    found = [*(subject(phrase, asking=True) for phrase in named), subject(wish.beside), subject(wish.stays)]
     return list(dict.fromkeys(filter(None, found)))
 
 
@@ -342,7 +346,8 @@ def without(wish: Wish, item: MemoryItem) -> str:
     clauses = cut(item.content)
     if not clauses.are_several:
         return ""
-    names = [_telling(name) for phrase in wish.phrases for name in _AND.split(phrase)]
+    first, *others = [name for phrase in wish.phrases for name in _AND.split(phrase)] or [""]
+    names = [_telling(name) for name in (first, *(each for each in others if not _TELLS.search(each)))]
     each = [clauses.about(said) for said in names]
     gone = {at for at in each if at is not None} if wish.is_bought or each[:1] != [None] else set()
     is_shared = any(sum(word in held for held in clauses.held(said)) > 1 for said in names for word in said)

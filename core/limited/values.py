@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from core.text.senses import silent, told_by
@@ -133,8 +134,10 @@ def _timed(text: str) -> Iterator[tuple[int, int, str]]:
     for kind, pattern in (("day", _DAY), ("clock", _CLOCK)):
         for match in pattern.finditer(read.kinds):
             first, last = read.items[match.start()], read.items[match.end() - 1]
-            is_bare = match[0] == "n"
-            if is_bare and (int(first.value) > _HOURS or re.match(r" [A-ZÀ-Þ]", text[last.end :])):
+            is_number = match[0][0] == "n" and kind == "clock"
+            if is_number and int(first.value) > _HOURS:  # "50 in the morning" is a dose
+                continue
+            if match[0] == "n" and re.match(r" [A-ZÀ-Þ]", text[last.end :]):
                 continue
             if match[0] == ":" and read.kinds[match.start() - 1 : match.start()] != "a":
                 yield first.start, last.end, "dotted"
@@ -152,7 +155,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def swapped(old: str, new: str) -> str:
-    """Return the old text with the values of the new one in place of its own; "" unless each has one clear place."""
+    """Return the old text with the values of the new one in place of its own; "" unless each has one clear place.
+
+    One that is said to be the only one takes the place of all that stand together: "tuesday and thursday".
+    """
+    known_text, old = old, _narrowed(old, new)
     known, said = list(values(old, apart=True)), values(new)
     olds = {flat(value.text) for value in known}
     news = [value for value in said if flat(value.text) not in olds and not _stands_in(value.text, old)]
@@ -172,7 +179,25 @@ def swapped(old: str, new: str) -> str:
     text = old
     for place, value_text in sorted(places.items(), key=lambda pair: -pair[0].start):
         text = text[: place.start] + value_text + text[place.end :]
-    return text if places else ""
+    return text if places or old != known_text else ""
+
+
+def _narrowed(old: str, new: str) -> str:
+    """Return the old text with the one value of a kind that is said to hold in place of several that stand together."""
+    for value in values(new):
+        same = [each for each in values(old) if each.kind == value.kind]
+        between = [old[one.end : other.start] for one, other in pairwise(same)]
+        is_only = _ONLY.search(flat(new[: value.start])) is not None
+        if is_only and between and all(map(_JOINED.fullmatch, between)):
+            old = old[: same[0].start] + value.text + old[same[-1].end :]
+    return old
+
+
+_ONLY: Final = re.compile(
+    r"\b(?:so|somente|apenas|only|just|solo|solamente|nomas)(?: (?:as?|os?|on|at|a|los?|las?|el|na|no|de)){0,2} ?$"
+)
+_JOINED: Final = re.compile(r"\s*(?:,|/|e|y|and|&|,? (?:e|y|and) (?:as?|las?|el|los|on|at|na|no)?)\s*")
+"""What stands between values that hold together."""
 
 
 def _stands_in(value: str, text: str) -> bool:

@@ -64,6 +64,8 @@ def settles(known: str, said: str, text: str, *, is_sure: bool = False) -> bool:
     It may if nothing else is lost by that, and what was said replaces the known one by its words (`relation`), or
     changes a value in it (`text` is not all that was said) and `is_sure` to be a change of this one.
     """
+    if said != text and _CLAUSE_END.search(text.replace(said.rstrip(" .!"), "")) and said.rstrip(" .!") in text:
+        return False  # it stands in place of one clause among others: which one is not sure
     old, new = read(known), read(said)
     if (new.kin and old.kin and new.kin.isdisjoint(old.kin)) or dropped(known, text, said):
         return False

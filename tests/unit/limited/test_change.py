@@ -79,6 +79,10 @@ def test_values_are_of_a_kind(text: str, kinds: list[str]) -> None:
         ("dentist 9:30", "not 9:30, 10:15", "dentist 10:15"),
         ("wifi: gato1", "hoje o wifi mudou: lobo3", "wifi: lobo3"),
         ("I live in Leeds", "I moved to York", "I live in York"),
+        # the one that is left of several
+        ("treino terça e quinta 19h", "o treino mudou agora é só quinta 20h", "treino quinta 20h"),
+        ("yoga tuesday and thursday 6pm", "yoga is only on friday now", "yoga friday 6pm"),
+        ("clases martes y jueves 8:00", "las clases son solo los lunes ahora", "clases lunes 8:00"),
     ],
 )  # fmt: skip
 def test_a_value_takes_the_place_of_its_kind_and_the_rest_stays(old: str, said: str, new: str) -> None:
@@ -164,6 +168,38 @@ def test_only_what_is_named_or_was_shown_last_may_change(
     said: str, known: list[MemoryItem], quoted: list[MemoryItem], news: list[str]
 ) -> None:
     assert [change.text for change in changes(said, known, quoted)] == news
+
+
+TRAINING = "anota: treino do sub13 terça e quinta 18h30 no parque, sub15 quarta 19h"
+
+
+@pytest.mark.spec("T11")
+@pytest.mark.parametrize(
+    ("known", "said", "text", "is_put_in"),
+    [
+        (TRAINING, "o sub15 passou pra sexta, mesma hora",
+            "anota: treino do sub13 terça e quinta 18h30 no parque, sub15 sexta 19h", False),
+        ("la clave de la u es paisa2026 y la del apto es nevera77", "cambiaron el del apto, ahora es arepa99",
+            "la clave de la u es paisa2026 y la del apto es arepa99", False),
+        ("o remédio é losartana 50 de manhã e sinvastatina de noite", "agora a losartana é de 100",
+            "o remédio é losartana 100 de manhã e sinvastatina de noite", False),
+        ("The spare key is under the pot and Doreen has the other one",
+            "I've moved the spare key, it's in the shed now",
+            "I've moved the spare key, it's in the shed now and Doreen has the other one", True),
+        ("prova sexta 7h e o grupo é eu a bia", "a bia saiu do grupo, entrou a manu",
+            "prova sexta 7h e a bia saiu do grupo, entrou a manu", True),
+    ],
+)  # fmt: skip
+def test_the_clause_that_is_spoken_of_changes_and_the_others_stay(
+    known: str, said: str, text: str, *, is_put_in: bool
+) -> None:
+    [change] = changes(said, [_item(known)], [])
+    assert (change.text, change.is_put_in) == (text, is_put_in)
+
+
+@pytest.mark.parametrize("said", ["essa quinta não vai ter treino", "el entreno de esta semana es el jueves 20h"])
+def test_what_is_so_one_time_changes_no_rule(said: str) -> None:
+    assert changes(said, [_item("treino terça 19h"), _item("entreno los martes 19h")], []) == []
 
 
 def test_at_most_three_are_offered() -> None:
