@@ -148,18 +148,19 @@ def _instead(old: str, message: str, end: int) -> str:
     is_otherwise = bool(now & _NOW) and any(not is_kind(name) for name in about & senses(old[subject.end() :]))
     if (has("paid", message) and has("owes", old)) or is_otherwise:
         return f"{subject[0]} {message[end:].strip()}"
-    return _left(old, message, subject.end(), end)
+    return _left(old, message, end)
 
 
-def _left(old: str, message: str, behind: int = 0, end: int = 0) -> str:
+def _left(old: str, message: str, end: int = 0) -> str:
     """Return an old text with the one place that somebody left for another changed to that; "" if it is not clear.
 
-    It is the one that the message names; or else, where that stands for the old text's subject until `end`, the only
-    name `behind` the subject: "she left there".
+    It is a name behind the subject: the one that the message names; or else, where that stands for the subject until
+    `end`, the only one: "she left there".
     """
     if not has("leaves", message):
         return ""
-    names = [value for value in values(old) if value.kind == "name" and value.start >= behind]
+    subject = _SUBJECT.match(old)
+    names = [value for value in values(old) if value.kind == "name" and subject and value.start >= subject.end()]
     named = [value for value in names if flat(value.text) in flat(message)]
     left = named or (names if end else [])
     new = [name for name in _PROPER.findall(message, end or 1) if flat(name) not in flat(old)]
@@ -205,25 +206,27 @@ def _of_clause(items: Sequence[MemoryItem], message: str) -> list[MemoryItem]:
     found = []
     for item in items:
         at = _clause(item.content, message)
-        is_free = at is not None and bool(
-            _edited(item.content, message) or not _is_of_others(item.content, message, at)
-        )
+        is_free = at is not None and bool(_edited(item.content, message) or _may_stand_in(item.content, message, at))
         if at is not None and is_free and any(holds(cut(item.content).each[at], word) for word in said):
             found.append(item)
     return found if len(found) == 1 else []
 
 
-def _is_of_others(old: str, message: str, at: int) -> bool:
-    """Return whether a message has a value of a kind that other clauses than that have: these would contradict it."""
-    others = " ; ".join(clause for other, clause in enumerate(cut(old).each) if other != at)
+def _may_stand_in(old: str, message: str, at: int) -> bool:
+    """Return whether a message may stand in place of one clause: the others neither need that nor contradict it.
+
+    They would where the message has a value of a kind that one of them has.
+    """
+    clauses = cut(old)
+    others = " ; ".join(clause for other, clause in enumerate(clauses.each) if other != at)
     kinds = [{value.kind for value in values(text)} - {"name"} for text in (message, others)]
-    return not kinds[0].isdisjoint(kinds[1])
+    return kinds[0].isdisjoint(kinds[1]) and not clauses.would_lose({at})
 
 
 def _put_in(item: MemoryItem, message: str) -> PossibleChange:
     """Return a memory with a message in place of the clause that it is about, or of all of it."""
     at = _clause(item.content, message)
-    if at is None or _is_of_others(item.content, message, at):
+    if at is None or not _may_stand_in(item.content, message, at):
         return PossibleChange(item, message)
     return PossibleChange(item, cut(item.content).changed(at, message.rstrip(" .!")), is_put_in=True)
 

@@ -1,7 +1,7 @@
 """Find the values of a text (days, hours, amounts, phones, codes, names), and put new ones in the place of old ones.
 
 Only values of one kind take each other's place. Where the kind stands more than once, the words beside the value tell
-which is meant ("room 118").
+which is meant ("room 118"). A name takes the place of one that is told in the same sentence, and of no other.
 """
 
 from __future__ import annotations
@@ -76,6 +76,12 @@ _DENIED: Final = re.compile(
 _SEAM: Final = re.compile(r"[,;\n]")
 """What stands between the entries of a list, of which each has its own value."""
 
+_BESIDE_NAMES: Final = frozenset(
+    "agora now ahora hoje today hoy dr dra sr sra mr mrs ms miss prof profa professor professora called named chama "
+    "llama nome nombre name new novo nova nuevo nueva".split()
+)
+"""Words between a name and what it is the name of: "the dentist is now called Dr. Lind"."""
+
 _NEAR_CHARS: Final = 60
 _NEAR: Final = 3
 """How many words on each side of a value tell which one it is."""
@@ -97,6 +103,17 @@ class Value:
         """Return how much the words beside two values are the same, those next to them most."""
         next_to = _is_alike_word(self.before[-1:], other.before[-1:]) + (self.after[:1] == other.after[:1] != ())
         return 3 * next_to + len({*self.before, *self.after} & {*other.before, *other.after})
+
+    def is_told_of_the_same(self, other: Value) -> bool:
+        """Return whether a name is told in the same sentence as another: by the same verb, or of the same thing.
+
+        "The car is at Joe's" is not told so by "Mum took the car to Leeds", but by "the car is at Ann's now".
+        """
+        said = [word for word in self.before if word not in _BESIDE_NAMES]
+        others = {*said} - {*other.before}
+        if (*said[-1:],) == other.before[-1:]:
+            return bool(said) and len(others) <= 1
+        return _is_alike_word((*said[-1:],), other.before[-1:]) or (bool(said) and not others)
 
 
 def _is_alike_word(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -160,7 +177,7 @@ def swapped(old: str, new: str) -> str:
     One that is said to be the only one takes the place of all that stand together: "tuesday and thursday".
     """
     known_text, old = old, _narrowed(old, new)
-    known, said = list(values(old, apart=True)), values(new)
+    known, said = list(values(old, apart=True)), values(new, apart=True)
     olds = {flat(value.text) for value in known}
     news = [value for value in said if flat(value.text) not in olds and not _stands_in(value.text, old)]
     news = [value for value in news if not _OVER.fullmatch(flat(value.text))]
@@ -215,13 +232,16 @@ def _place(value: Value, free: Sequence[Value], named: Sequence[Value]) -> Value
     """Return which of the old values a new one takes the place of; None if that is not clear."""
     if len(named) == 1:
         return named[0]
+    if value.kind == "name":
+        same = [each for each in free if value.is_told_of_the_same(each)]
+        return same[0] if len(same) == 1 else None
     amounts = [each for each in free if each.kind == "money"]
     if len(amounts) == 1 and value.kind in {"money", "number"}:
         return amounts[0]
     same = [each for each in free if each.kind == value.kind]
     if len(same) == 1 and value.likeness(same[0]):
         return same[0]
-    if len(free) == 1 and (value.kind not in {"name", "number"} or value.likeness(free[0]) or _may_be(value, free[0])):
+    if len(free) == 1 and (value.kind != "number" or value.likeness(free[0]) or _may_be(value, free[0])):
         return free[0]
     alike = sorted(((value.likeness(each), -at) for at, each in enumerate(free)), reverse=True)
     is_ahead = bool(alike) and alike[0][0] > 0 and (len(alike) == 1 or alike[0][0] > alike[1][0])
@@ -230,7 +250,7 @@ def _place(value: Value, free: Sequence[Value], named: Sequence[Value]) -> Value
 
 def _may_be(new: Value, old: Value) -> bool:
     """Return whether a number may be another's new value: no two units tell otherwise, as in "3 cats" and "2 dogs"."""
-    return new.kind != "name" and not (new.after and old.after)
+    return not (new.after and old.after)
 
 
 def without_values(text: str) -> str:

@@ -75,6 +75,12 @@ def test_values_are_of_a_kind(text: str, kinds: list[str]) -> None:
         ("room 118, floor 3", "room 204", "room 204, floor 3"),
         ("tenho 2 gatos", "agora tenho 3 gatos", "tenho 3 gatos"),
         ("my boss is called Helen", "my new boss is Omar", "my boss is called Omar"),
+        ("my sister Ana lives in Porto", "my sister Ana moved to Braga", "my sister Ana lives in Braga"),
+        ("o dentista é o Dr. Paulo", "o dentista agora é o Dr. Reis", "o dentista é o Dr. Reis"),
+        ("dentist: Dr. Okafor", "my dentist is now Dr. Lind", "dentist: Dr. Lind"),
+        ("the car is at Joe", "the car is at Ann now", "the car is at Ann"),
+        ("our wedding venue is Oak Hall", "change of plan, the wedding is at Mill House",
+            "our wedding venue is Mill House"),
         # the old value is named; the day of telling is none
         ("dentist 9:30", "not 9:30, 10:15", "dentist 10:15"),
         ("wifi: gato1", "hoje o wifi mudou: lobo3", "wifi: lobo3"),
@@ -168,6 +174,24 @@ def test_only_what_is_named_or_was_shown_last_may_change(
     said: str, known: list[MemoryItem], quoted: list[MemoryItem], news: list[str]
 ) -> None:
     assert [change.text for change in changes(said, known, quoted)] == news
+
+
+@pytest.mark.spec("T11")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("Colegio de la Anto: reunión el 22", "La Javi terminó el colegio, asi q lo del furgón ya no corre"),
+        ("Casa rural en Albarracín, 240 euros", "al final Rober no viene a la casa rural"),
+        ("o Beto mora em Natal", "o Beto agora trabalha na Vivo"),
+        ("my sister Ana lives in Porto", "Ana works for Sonae now"),
+        ("the car is at Joe's garage", "Mum took the car to Leeds"),
+        ("mi cuñado Toño vende la moto", "la Lupe ya vendió la moto"),
+        ("aula de violão com o Caio na quarta", "a Duda não vai mais na aula de violão"),
+        ("the plumber is Mr. Hart, 07700 900123", "Josh says the plumber came"),
+    ],
+)
+def test_a_name_told_in_another_sentence_takes_no_place(known: str, said: str) -> None:
+    assert changes(said, [_item(known)], []) == []
 
 
 TRAINING = "anota: treino do sub13 terça e quinta 18h30 no parque, sub15 quarta 19h"
