@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import Final
 
 from core.limited.values import values
@@ -124,14 +125,21 @@ class Clauses:
     def about(self, said: Sequence[str]) -> int | None:
         """Return the one clause that holds most of some words, names of things before kinds, the first of two.
 
-        It is None where none does. Words that several clauses hold, or the head, tell none of them.
+        A kind goes first in a clause that begins with it: in "locker 57, code 4417" the code is the locker's. It is
+        None where no clause holds any. Words that several clauses hold, or the head, tell none of them.
         """
         held = self.held(said)
         telling = [[word for word in each if sum(word in other for other in held) == 1] for each in held]
-        weights = [sum(1 if is_kind(sense(word)) else 2 for word in each) for each in telling]
+        weights = [sum(map(self._weight, repeat(at), each)) for at, each in enumerate(telling)]
         best = max(weights, default=0)
         likeliest = [at for at, weight in enumerate(weights) if weight == best > 0]
         return min(likeliest, key=lambda at: said.index(telling[at][0]), default=None) if self.are_several else None
+
+    def _weight(self, at: int, word: str) -> int:
+        """Return how much a word of a clause tells that it is meant."""
+        if not is_kind(sense(word)):
+            return 2
+        return 3 if at and sense(word) == sense(next(iter(folded_words(self.each[at])), "")) else 1
 
 
 def holds(text: str, word: str) -> bool:

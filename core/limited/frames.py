@@ -222,6 +222,13 @@ def mood(text: str) -> str:
     return next((name for name in _MOODS if _talk(name).search(said)), "")
 
 
+def courtesy(text: str) -> str:
+    """Return which thanks, good-bye or greeting stands somewhere in a text, thanks first; "" for none."""
+    said = flat(text[:HEAD_CHARS])
+    found = [name for name in ("thanks", "bye", "greeting", "how") if _talk(name).search(said)]
+    return _outcome(sorted(found[:2], key="bye".__eq__))
+
+
 @cache
 def _talk(name: str) -> re.Pattern[str]:
     """Return the pattern of a table of talk: small talk to its last letter, a question about the bot anywhere."""

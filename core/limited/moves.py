@@ -10,7 +10,7 @@ from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import enclosed, recall, removal
 from core.limited import sentences as say
 from core.limited.change import PossibleChange, changes
-from core.limited.frames import has, mood
+from core.limited.frames import courtesy, has, mood
 from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, KEEP_WHAT, REMOVE_WHAT, MessagePart
 from core.limited.recall import RecallVerdict, Sureness
@@ -313,7 +313,7 @@ def _chat(scene: Scene, part: MessagePart) -> Move:
     kind = part.about or mood(part.text)
     if not kind and _is_answered(scene):
         return Move(FINISH, NOTHING_TO_ADD)
-    return Move(FINISH, say.TALK[kind or "chat"][scene.locale])
+    return Move(FINISH, say.TALK[kind or courtesy(part.text) or "chat"][scene.locale])
 
 
 _MOVES: Final[Mapping[Intent, Callable[[Scene, MessagePart], Move]]] = {

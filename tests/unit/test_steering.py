@@ -175,6 +175,28 @@ async def test_what_else_the_message_says_is_answered_too(ana: Talk) -> None:
     assert "Undo: take out the trash" in " ".join(each.label for each in ana.shown.choices)
 
 
+@pytest.mark.parametrize(
+    "words", ["apaga aquele negócio do lixo", "borra lo de la basura xfa", "scrap that trash thing please"]
+)
+async def test_a_reminder_is_deleted_by_its_words_where_no_memory_has_them(words: str, ana: Talk) -> None:
+    await ana.house.reminding.set(HERE, "trash, lixo, basura", Once(THURSDAY))
+    await ana.say(words)
+    assert await ana.house.reminders.of([ANA]) == []
+
+
+async def test_what_a_memory_may_be_meant_by_deletes_no_reminder(ana: Talk) -> None:
+    await trash(ana)
+    await ana.say("/remember the trash goes out in the blue bags")
+    await ana.say("delete the trash thing")
+    await only(ana)
+
+
+async def test_who_tells_that_an_alarm_was_changed_moves_no_reminder(ana: Talk) -> None:
+    for told in ("mudaram o alarme, agora é 8215", "cambiaron la alarma, ahora es 8215"):
+        assert "8215" in await ana.say(told)
+    assert await ana.house.reminders.of([ANA]) == []
+
+
 async def test_what_names_several_reminders_or_none_moves_none(ana: Talk) -> None:
     await ana.house.reminding.set(HERE, "call home", Once(THURSDAY))
     await ana.house.reminding.set(HERE, "call the bank", Once(THURSDAY))

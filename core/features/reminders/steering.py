@@ -48,6 +48,9 @@ _MAX_CHARS: Final = 200
 _LATELY: Final = timedelta(hours=1)
 """How long after it was said "snooze it" means a reminder."""
 
+_MAX_NAMED: Final = 5
+"""Of memories that may have the words of a reminder."""
+
 _MAX_STEERED: Final = 6
 """Words that may name a reminder; more tell something else."""
 
@@ -188,7 +191,10 @@ async def _at_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, mess
 
 
 async def _dropped(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
-    """Delete a reminder, or one of its hours, that is named by its hour, or said to be needed no more."""
+    """Delete a reminder, or one of its hours, that is named by its hour, or said to be needed no more.
+
+    One that is named by its words alone is deleted where no memory has them: else that may be meant.
+    """
     now, _ = local_now(turn)
     days = asked(message, now, words.locale, ahead=True)
     rest = message if days is None else days.rest
@@ -198,8 +204,10 @@ async def _dropped(turn: Turn, reminders: Reminders, words: _SteeringWords, mess
         if named is not None and then is not None and named.reminder.schedule.rule:  # "not needed today"
             return _told(turn, reminders, await reminders.skip(place_of(turn), named.reminder.id, now, then))
     elif (begin := _begun(words, words.drop, message)) is not None:
-        named = await _named(turn, reminders, words, message[begin:])
-        named = None if named is None or named.at is None else named
+        said = message[begin:]
+        named = await _named(turn, reminders, words, said)
+        if named is not None and named.at is None and await _is_remembered(turn, _telling(words, said)):
+            named = None
     else:
         return None
     if named is None:
@@ -299,11 +307,11 @@ async def _named(
     if len(telling) > _MAX_STEERED:
         return None
     every = {each.id: each for each in (*found, *lately)}.values()
-    fitting = [_Named(each, _hours_of(each)) for each in every if _has_all(each, telling)]
+    fitting = [_Named(each, _hours_of(each)) for each in every if _has_all(each.text, telling)]
     if not fitting:
         rest, is_meant = _hour_named(words, said, now)
         telling = _telling(words, rest)
-        meant = ((each, _hours_of(each)) for each in every if is_meant is not None and _has_all(each, telling))
+        meant = ((each, _hours_of(each)) for each in every if is_meant is not None and _has_all(each.text, telling))
         fitting = [_Named(each, hours, at) for each, hours in meant for at in hours if is_meant and is_meant(at)]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -314,8 +322,14 @@ def _telling(words: _SteeringWords, said: str) -> list[str]:
     return [word for word in own if not words.filler.fullmatch(word)]
 
 
-def _has_all(reminder: Reminder, telling: Sequence[str]) -> bool:
-    return all(any(same(word, own) for own in folded_words(reminder.text)) for word in telling)
+def _has_all(text: str, telling: Sequence[str]) -> bool:
+    return all(any(same(word, own) for own in folded_words(text)) for word in telling)
+
+
+async def _is_remembered(turn: Turn, telling: Sequence[str]) -> bool:
+    """Return whether a memory has the words that name a reminder."""
+    hits = await turn.memory.find(" ".join(telling), limit=_MAX_NAMED) if telling else ()
+    return not telling or any(_has_all(hit.item.content, telling) for hit in hits)
 
 
 def _hours_of(reminder: Reminder) -> tuple[tuple[int, int], ...]:

@@ -212,6 +212,12 @@ TRAINING = "anota: treino do sub13 terça e quinta 18h30 no parque, sub15 quarta
             "I've moved the spare key, it's in the shed now and Doreen has the other one", True),
         ("prova sexta 7h e o grupo é eu a bia", "a bia saiu do grupo, entrou a manu",
             "prova sexta 7h e a bia saiu do grupo, entrou a manu", True),
+        ("locker 57 at the gym, code 4417", "the locker code is 5520 now",
+            "locker 57 at the gym, code 5520", False),
+        ("armário 12 na academia, senha 4417", "mudaram a senha do armário, agora é 5520",
+            "armário 12 na academia, senha 5520", False),
+        ("hotel Sol habitación 12, código 4417", "el código de la habitación cambió, ahora es 5520",
+            "hotel Sol habitación 12, código 5520", False),
     ],
 )  # fmt: skip
 def test_the_clause_that_is_spoken_of_changes_and_the_others_stay(

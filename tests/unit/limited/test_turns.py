@@ -435,7 +435,10 @@ async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
         ("PTM", "cry"), ("esto anda para el diablo", "cry"), ("this school go kill person 😩", "cry"),
         ("ay que dia traigo mija y apenas son las nueve", "cry"), ("we broke up last night", "grief"),
         ("terminei com meu namorado", "grief"), ("terminé con mi novio", "grief"),
-        ("qmas parce todo bien?", "how"),
+        ("qmas parce todo bien?", "how"), ("brigado viu sô, agora vou la que o cafe ta esfriando", "thanks"),
+        ("oii bom dia, oxe q calor da gota hj", "greeting"), ("bacan gracias po, nos vimos en la pega", "thanks_bye"),
+        ("cheers pal, yer a wee gem", "thanks"), ("bom dia meu filho, dormi tao mal essa noite", "sad"),
+        ("ur literally saving my life ily bye", "praise"),
     ],
 )  # fmt: skip
 async def test_each_kind_of_small_talk_has_a_line_of_its_own(person: Talk, message: str, kind: str) -> None:
