@@ -1,7 +1,8 @@
 """Cut a text into its clauses, or a list into its entries, and put it together with some of them changed or left out.
 
 People tell several things in one sentence: "Rui wears L and Ana wears M", "shopping: milk, eggs". What they say later
-is mostly about one of these.
+is mostly about one of these. Two values of one clause ("tuesday and thursday") are not cut apart, nor a card, nor an
+abbreviation, and a list keeps its head; where a message is only read, `core.text.clauses` gives all the places to try.
 """
 
 from __future__ import annotations

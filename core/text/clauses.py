@@ -1,4 +1,8 @@
-"""Cut a text into clauses: its sentences, and what commas and an "and" join within them."""
+"""Find where the clauses of a message stand, to try readings on: its sentences, and what commas and an "and" join.
+
+Nothing is known of what a clause tells: any run of them may be a wish. A memory, of which one clause changes and the
+others have to read on, is cut by what its clauses tell (`core.limited.clauses`).
+"""
 
 from __future__ import annotations
 
