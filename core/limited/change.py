@@ -213,14 +213,13 @@ def _of_clause(items: Sequence[MemoryItem], message: str) -> list[MemoryItem]:
 
 
 def _may_stand_in(old: str, message: str, at: int) -> bool:
-    """Return whether a message may stand in place of one clause: the others neither need that nor contradict it.
+    """Return whether a message may stand in place of one clause: no other is a bare value of that, or contradicted.
 
-    They would where the message has a value of a kind that one of them has.
+    They would be where the message has a value of a kind that one of them has.
     """
-    clauses = cut(old)
-    others = " ; ".join(clause for other, clause in enumerate(clauses.each) if other != at)
-    kinds = [{value.kind for value in values(text)} - {"name"} for text in (message, others)]
-    return kinds[0].isdisjoint(kinds[1]) and not clauses.would_lose({at})
+    rest = [clause for other, clause in enumerate(cut(old).each) if other != at]
+    kinds = [{value.kind for value in values(text)} - {"name"} for text in (message, " ; ".join(rest))]
+    return kinds[0].isdisjoint(kinds[1]) and all(telling(without_values(clause)) for clause in rest)
 
 
 def _put_in(item: MemoryItem, message: str) -> PossibleChange:

@@ -32,6 +32,9 @@ SURE: Final = 0.7
 NEAR: Final = 0.28
 """The chance from which on it is told as what comes near."""
 
+_DEBT: Final = sense("dívida")
+"""Who owes how much is told by nothing else that is known of them."""
+
 _ALIKE: Final = 0.5
 """The share of the best chance that others told beside it have."""
 
@@ -157,7 +160,10 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
             is_like = best.hit.other != "" or best.hit.chance >= SURE
             return RecallVerdict(Sureness.OTHER, (best.item,)) if is_like else RecallVerdict(Sureness.NOTHING)
         best = about
-    is_lacking = any(word.whose or is_kind(word.sense) or word.text.isupper() for word in best.missing)  # "my NIF"
+    is_lacking = any(
+        word.whose or is_kind(word.sense) or word.sense == _DEBT or word.text.isupper()  # "my NIF"
+        for word in best.missing
+    )
     is_lacking |= any(
         asked[at - 1].text.casefold() in _MOST_WORDS for at in range(1, len(asked)) if asked[at] in best.missing
     )

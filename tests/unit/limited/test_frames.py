@@ -184,3 +184,12 @@ def test_a_frame_is_a_place_in_the_text(text: str) -> None:
     assert all(0 <= end <= len(text) for end in ends if end is not None)
     wish = frames.listed(text)
     assert wish is None or (wish[0] in text and wish[1] in text)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["mostra lá a lista do horto", "passa lá o telefone do Zé", "vê lá a placa do carro", "mostra aí o código"],
+)
+def test_to_be_shown_something_is_asked(message: str) -> None:
+    assert frames.begins("asks", message)
+    assert frames.begins("tells", message)

@@ -188,6 +188,9 @@ def test_what_is_of_somebody_or_something_else_is_said_to_be(question: str, cont
     [
         ("que dia é o aniversário da minha filha?", "a Lia nasceu em 9 de junho"),
         ("is my cat or my dog allergic to chicken?", "my cat is allergic to chicken"),
+        ("how much is Ade still owing me", "Ade turns 60 on 12 December, 320 guests"),
+        ("quanto o Davi devia pra mim?", "o Davi calça 42"),
+        ("¿cuánto me venía debiendo Marta?", "Marta cumple 40 el sábado 12"),
     ],
 )
 def test_what_tells_another_thing_of_the_subject_is_the_nearest_at_most(question: str, content: str) -> None:
