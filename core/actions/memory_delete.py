@@ -35,7 +35,9 @@ async def run(turn: Turn, answer: MemoryIds) -> Step:
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
     if not items:
         return replace(step, missing=missing or ("",))
-    return await propose_deletion(turn, replace(step, detail=proposes(WRITES)), items[:MAX_PROPOSED])
+    return await propose_deletion(
+        turn, replace(step, detail=proposes(WRITES)), items[:MAX_PROPOSED], which=answer.which
+    )
 
 
 MEMORY_DELETE = Action(

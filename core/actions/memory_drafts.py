@@ -9,6 +9,7 @@ from datetime import tzinfo
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator
+from pydantic.json_schema import SkipJsonSchema
 
 from core.memory.timed import end_of
 from core.models import NOT_BRIEF
@@ -49,9 +50,13 @@ def as_id(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class MemoryIds:
-    """The ids of memories, as a model answers them."""
+    """The ids of memories, as a model answers them.
+
+    With `which`, which language models are not shown, the person is asked which of them is meant.
+    """
 
     ids: list[Annotated[str, BeforeValidator(as_id)]]
+    which: SkipJsonSchema[bool] = False
 
 
 def _as_draft(value: Any) -> Any:

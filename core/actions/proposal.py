@@ -51,10 +51,14 @@ _PIECE_CHARS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The memories to delete, as the person was shown: their ids, and when each was changed last (its version)."""
+    """The memories to delete, as the person was shown: their ids, and when each was changed last (its version).
+
+    With `which`, one of them is meant: a bare yes does not tell it.
+    """
 
     memory_ids: tuple[str, ...]
     versions: tuple[datetime, ...] = ()
+    which: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +101,18 @@ Proposal: TypeAlias = Deletion | Rewrites | Keeping | Replacement
 PROPOSALS: Final = (Deletion, Rewrites, Keeping, Replacement)
 
 
-async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) -> Step:
-    """Ask the person whether to delete those memories."""
-    share = _share(len(items))
+async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem], *, which: bool = False) -> Step:
+    """Ask the person whether to delete those memories, or `which` of them."""
+    share, locale = _share(len(items)), turn.person.locale
+    which = which and len(items) > 1
     lines = [quoted(item.content, share) for item in items]
-    lead = counted(DELETE, turn.person.locale, len(items))
-    wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
+    lead = WHICH_TO_DELETE[locale] if which else counted(DELETE, locale, len(items))
+    wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items), which)
     is_some = 1 < len(items) <= MAX_CANDIDATES  # one of two of a name may be meant
     choices = {f"yes {{code}} {number}": f"🗑️ {number}" for number in range(1, len(items) + 1) if is_some}
-    choices |= {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
+    choices |= (
+        {"no {code}": NONE_TO_DELETE[locale]} if which else {"yes {code}": DELETE_IT[locale], "no {code}": KEEP[locale]}
+    )
     return await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
 
 
@@ -327,5 +334,7 @@ REPLACE = text("actions.proposal.replace")
 WHICH = text("actions.proposal.which")
 REPLACE_IT = text("actions.proposal.replace_it")
 NONE_OF_THEM = text("actions.proposal.none_of_them")
+WHICH_TO_DELETE = text("actions.proposal.which_to_delete")
+NONE_TO_DELETE = text("actions.proposal.none_to_delete")
 BECOMES = text("actions.proposal.becomes")
 LOST = text("actions.proposal.lost")

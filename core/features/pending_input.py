@@ -285,6 +285,8 @@ def _answer_to(proposal: Proposal, text: str) -> str:
             doing, options = Doing.KEEP, len(proposal.drafts)
         case _:
             doing, options = Doing.REPLACE, len(proposal.rewrites)
+    if isinstance(proposal, Deletion) and proposal.which and means_none(text):
+        return "no"
     if isinstance(proposal, Replacement) and (means_both(text) or (options > 1 and means_none(text))):
         return "both"
     if means_yes(text, doing):

@@ -48,7 +48,7 @@ _TAG: Final = r"\s(?=\w+ (?:ai|pra mim|para mim)\W*$)"
 _NOT_ASKED: Final = "".join(
     f"(?<!{before} )"
     for each in (
-        "gonna|going to|will|'ll|have|had|never|not",
+        "gonna|going to|will|'ll|have|had|never|not|can't|cant|don't|dont|cannot|couldn't|trying to",
         "vao|vai|vou|nao",
         "van a|va a|voy a|no|no me|no lo|no la",
     )

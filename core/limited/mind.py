@@ -127,10 +127,9 @@ def _data(scene: Scene, parts: Parts) -> Mapping[str, object]:
         case Task.ARGUMENTS:
             return arguments(scene, parts)
         case _:
-            found = (
-                item.id for part in parts if part.intent is Intent.REMOVE for item in removal.proposed(scene, part)
-            )
-            return {"ids": list(dict.fromkeys(found))}
+            wanted = [removal.proposed(scene, part) for part in parts if part.intent is Intent.REMOVE]
+            ids = dict.fromkeys(item.id for each in wanted for item in each.items)
+            return {"ids": list(ids), "which": any(each.which for each in wanted)}
 
 
 def save_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:

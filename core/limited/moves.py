@@ -249,7 +249,7 @@ def _remove(scene: Scene, part: MessagePart) -> Move:
         return _ended(scene, ran[0], say.DELETED_NOTHING)
     if to_change(scene, part) and scene.can_run(UPDATE):
         return Move(UPDATE)
-    if removal.proposed(scene, part):
+    if removal.proposed(scene, part).items:
         return _act(scene, DELETE)
     is_nameless = not removal.named(part) and not scene.quoted and not removal.wants_all(part)
     return Move(SEARCH) if scene.can_search and not is_nameless else _nothing_to_remove(scene, part)

@@ -406,6 +406,9 @@ def _joined(message: str, pieces: Sequence[_Piece]) -> list[_Piece]:
             found.append(replace(last, start=piece.start if _is_bare(last) else last.start, end=piece.end))
         elif last.intent is Intent.REMOVE is piece.intent and _points(piece):  # "I don't need Ben, take him off"
             found.append(replace(last, end=piece.end))
+        elif last.intent is Intent.REMOVE and _stays(message[last.end : piece.end], piece):
+            about = f"{last.about}{message[last.end : piece.end]}"
+            found.append(replace(last, end=piece.end, about=about))
         elif last.intent is None and (_goes_with(message, last, piece) or _is_bare(piece)):
             found.append(replace(piece, start=last.start, end=last.end if _is_bare(piece) else piece.end))
         else:
@@ -416,6 +419,12 @@ def _joined(message: str, pieces: Sequence[_Piece]) -> list[_Piece]:
 def _points(piece: _Piece) -> bool:
     """Return whether a wish to delete names nothing itself."""
     return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
+
+
+def _stays(text: str, piece: _Piece) -> bool:
+    """Return whether a piece behind a wish to delete tells what is to stay, and nothing new: "keep the address"."""
+    is_told = frames.pattern("stays").match(flat(text.strip(" ,;."))) is not None
+    return piece.intent is Intent.KEEP and is_told and all(value.kind == "name" for value in values(text))
 
 
 def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
@@ -472,6 +481,9 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> M
     return _questioning(part, chance) if asks else _removing(_stating(scene, part, chance))
 
 
+THIS: Final = re.compile(r"(?:th(?:is|at|ese|ose)|ess[ea]s?|es[aeo]s?|est[aeo]s?|aquel\w*)\b")
+"""What points at a thing by its kind: "that code"."""
+
 _POINTS: Final = re.compile(r"(?:this|that|these|it|is[st]o|es[ot]o?|est[oae]s?|nada|anything|what|o que|lo que|que)\b")
 
 
@@ -488,10 +500,19 @@ def _removing(part: MessagePart) -> MessagePart:
     verb = frames.rids(part.text)
     if verb is None or len(part.text) > MAX_CHARS:
         return part
-    said = part.text[slice(*verb)].strip()
-    about = f"{part.text[: verb[0]]} {part.text[verb[1] :]}".strip()
-    may = MessagePart(Intent.REMOVE, part.text, f"{part.because}; has “{said}”", about, is_sure=False)
+    said, behind = part.text[slice(*verb)].strip(), part.text[verb[1] :].strip()
+    because = f"{part.because}; has “{said}”"
+    if _points_at(behind):
+        return MessagePart(Intent.REMOVE, part.text, because, behind)
+    about = f"{part.text[: verb[0]]} {behind}".strip()
+    may = MessagePart(Intent.REMOVE, part.text, because, about, is_sure=False)
     return may if part.intent is Intent.REMOVE and not part.is_sure else replace(may, otherwise=part)
+
+
+def _points_at(behind: str) -> bool:
+    """Return whether what is behind a word of deleting points at what is known, or is nothing: "tira isso daí"."""
+    said = flat(behind.strip(" .,!"))
+    return THIS.match(said) is not None or frames.pattern("pointed").match(said) is not None
 
 
 def _questioning(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:

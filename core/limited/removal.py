@@ -11,7 +11,7 @@ from typing import Final
 from core.limited import frames
 from core.limited.change import PossibleChange
 from core.limited.clauses import cut, holds, telling
-from core.limited.reading import MessagePart
+from core.limited.reading import THIS, MessagePart
 from core.limited.scene import Scene
 from core.limited.values import values
 from core.text.senses import is_kind, sense, senses, subject
@@ -27,14 +27,20 @@ _MATCHING: Final = 0.5
 _MATCHING_NAME: Final = 0.66
 """That share where it lacks the kind of thing that is named: of "Ben's appointment", another of Ben has the name."""
 
-_LIKELY: Final = 0.25
-"""The chance that a memory is meant from which it is proposed though it has none of the words: "the gym thing"."""
-
 _NEAR: Final = 0.33
-"""The cosine that it must have besides."""
+"""The cosine from which a memory may be meant though it has none of the words: "the gym thing"."""
+
+_LIKELY: Final = 0.1
+"""The chance from which it may be."""
 
 _MUCH_LESS: Final = 2
-"""How many times less likely any other must be."""
+"""How many times less likely any other must be than one that is surely meant."""
+
+_MOST: Final = 0.6
+"""The share of a message that a wish is at least, if the message says nothing else."""
+
+MAX_OPTIONS: Final = 3
+"""Of memories of which one may be meant."""
 
 _NAME_WEIGHT: Final = 2
 _MEANT: Final = 0.5
@@ -133,7 +139,7 @@ def may_tell(part: MessagePart) -> bool:
 
 def _wish(part: MessagePart) -> Wish:
     """Return what a part says of what is to be deleted."""
-    verb = frames.removed(part.text) if part.is_sure else frames.rids(part.text)
+    verb = (frames.removed(part.text) if part.is_sure else None) or frames.rids(part.text)
     before = part.text[: verb[0]] if verb else ""
     behind = part.about if part.is_sure or verb is None else part.text[verb[1] :]
     said = part.text[slice(*verb)] if verb else ""
@@ -196,29 +202,35 @@ def _before(part: MessagePart) -> str:
 # --- what is meant ---------------------------------------------------------------------------------------------------
 
 
-def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
-    """Return the memories whose deletion is to be proposed, as far as this turn knows them, or that of a part."""
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The memories whose deletion is to be proposed; with `which`, one of them is meant, and it is asked which."""
+
+    items: Sequence[MemoryItem] = ()
+    which: bool = False
+
+
+def proposed(scene: Scene, part: MessagePart) -> Proposal:
+    """Return what is to be proposed to be deleted, as far as this turn knows it, or to lose a part."""
     if scene.can_search:
-        return ()
-    if is_everything(part):
-        return scene.found[:MAX_PROPOSED]
-    if is_last(part):
-        return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
+        return Proposal()
+    if wants_all(part):
+        newest = sorted(scene.found, key=lambda item: item.updated_at)[-1:]
+        return Proposal(scene.found[:MAX_PROPOSED] if is_everything(part) else newest)
     wish = _wish(part)
     if not telling(" ".join((*wish.phrases, wish.beside))):
-        return scene.quoted[-1:]
+        return Proposal(scene.quoted[-1:])
     if _has_value(wish.beside) and wish.phrases and not _names_something(_AND.split(wish.phrases[0])[0]):
-        return ()  # "new code E133, delete the old one" tells what takes its place
+        return Proposal()  # "new code E133, delete the old one" tells what takes its place
     found = _meant(wish, scene.found, is_sure=part.is_sure)
-    named = [word for phrase in wish.phrases for word in _telling(phrase)]
-    if not found and part.is_sure and named and not any(map(is_kind, map(sense, named))):
-        found = _by_meaning(scene)
-    return [item for item in found if without(wish, item) or not wish.is_only_of(item)]
+    found = [item for item in found if without(wish, item) or not wish.is_only_of(item)]
+    is_alone = _MOST * len(scene.message) < len(part.text)  # else the search looked for something else, too
+    return _settled(scene, wish, found, may_ask=part.is_sure and is_alone)
 
 
 def narrowed(scene: Scene, part: MessagePart) -> list[PossibleChange]:
     """Return the one memory of which only a part is to be deleted, and what it says then; else none."""
-    found = proposed(scene, part)
+    found = proposed(scene, part).items
     text = without(_wish(part), found[0]) if len(found) == 1 and not wants_all(part) else ""
     return [PossibleChange(found[0], text)] if text else []
 
@@ -231,7 +243,7 @@ def settled(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, ..
     found: list[MessagePart] = []
     for part in parts:
         other = part.otherwise
-        if other is None or scene.can_search or proposed(scene, part):
+        if other is None or scene.can_search or proposed(scene, part).items:
             found.append(part)
             continue
         if found and found[-1].text and other.text.startswith(found[-1].text):
@@ -282,7 +294,10 @@ def _matching(phrase: str, items: Sequence[MemoryItem], wish: Wish) -> list[Memo
     if top < (_MATCHING_NAME if is_other else _MATCHING):
         return []
     found = [item for item, share in zip(items, shares, strict=True) if share == top]
-    return nearest((*said, *wish.around), found) or found[:MAX_PROPOSED] if len(found) > 1 else found
+    if len(found) > 1 and wish.stays:  # of one memory a part stays, or else another memory does
+        parts = [item for item in nearest((*said, *wish.around), found) if without(wish, item)]
+        found = parts or _without_what_stays(wish, found)
+    return nearest((*said, *telling(wish.beside)), found) or found[:MAX_PROPOSED] if len(found) > 1 else found
 
 
 def _names_something(phrase: str) -> bool:
@@ -326,12 +341,68 @@ def nearest(said: Iterable[str], items: Sequence[MemoryItem], *, by_kind: bool =
     return best if len(best) <= _MAX_UNCLEAR else []
 
 
-def _by_meaning(scene: Scene) -> list[MemoryItem]:
-    """Return the one memory that the search holds for likely, and no other half as much."""
-    first, second = sorted((hit.chance for hit in scene.hits), reverse=True)[:2] + [0.0] * max(0, 2 - len(scene.hits))
-    if first < _LIKELY or _MUCH_LESS * second > first:
+def _settled(scene: Scene, wish: Wish, found: Sequence[MemoryItem], *, may_ask: bool) -> Proposal:
+    """Return what was found by words, if that is clear; else what may be meant, of which the person is to choose.
+
+    Where a kind of thing is named that nothing is, no other memory is offered in its place.
+    """
+    if may_ask and (newer := _told_since(scene, wish, found)):
+        return Proposal([*found, *newer][:MAX_OPTIONS], which=True)
+    if not may_ask or _is_clear(scene, wish, found) or (not found and _names_kind(wish)):
+        return Proposal(found)
+    return _options(scene, found)
+
+
+def _is_clear(scene: Scene, wish: Wish, found: Sequence[MemoryItem]) -> bool:
+    """Return whether what was found is what is meant, beyond doubt.
+
+    Either the phrases themselves have a word of each memory, and not only what is said beside; or it is one, and a part
+    of it is named, or it alone has two of the words said, or the search holds no other half as likely.
+    """
+    named = [word for phrase in wish.phrases for word in _telling(phrase)]
+    if named and all(any(_holds(item, word) for word in named) for item in found):
+        return bool(found)
+    chances = {hit.item.id: hit.chance for hit in scene.hits}
+    mine = [chances.pop(item.id, 0.0) for item in found]
+    is_likeliest = len(mine) == 1 and mine[0] >= _MUCH_LESS * max(chances.values(), default=0.0)
+    return is_likeliest or _has_most(scene, wish, found) or any(without(wish, item) for item in found)
+
+
+def _has_most(scene: Scene, wish: Wish, found: Sequence[MemoryItem]) -> bool:
+    """Return whether one memory was found, and has several of the words said, among them all that any other has."""
+    said = telling(" ".join((*wish.phrases, wish.beside)))
+    mine = {word for word in said for item in found if _holds(item, word)}
+    others = [{word for word in said if _holds(item, word)} for item in scene.found if item not in found]
+    return len(found) == 1 and len(mine) > 1 and all(other < mine for other in others)
+
+
+def _without_what_stays(wish: Wish, found: list[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories but those that alone have what stays: "all about Ana, but keep her address"."""
+    staying = [word for word in telling(wish.stays) if not all(_holds(item, word) for item in found)]
+    return [item for item in found if not any(_holds(item, word) for word in staying)] or found
+
+
+def _told_since(scene: Scene, wish: Wish, found: Sequence[MemoryItem]) -> Sequence[MemoryItem]:
+    """Return what was told later of whom a wish that points speaks, with a value: it may be what is meant instead."""
+    if not wish.points or len(found) != 1 or without(wish, found[0]):
         return []
-    return [hit.item for hit in scene.hits if hit.chance == first and hit.dense >= _NEAR and not hit.other]
+    said = [word for word in wish.around if not is_kind(sense(word)) and _holds(found[0], word)]
+    later = [item for item in scene.found if item.updated_at > found[0].updated_at and _has_value(item.content)]
+    return [item for item in later if any(_holds(item, word) for word in said)]
+
+
+def _names_kind(wish: Wish) -> bool:
+    """Return whether a wish names a kind of thing and does not point at it: no other memory is offered in its place."""
+    named = [word for phrase in wish.phrases if not THIS.match(flat(phrase)) for word in _telling(phrase)]
+    return any(is_kind(sense(word)) for word in named or telling(wish.beside))
+
+
+def _options(scene: Scene, found: Sequence[MemoryItem]) -> Proposal:
+    """Return the memories of which one may be meant: those found by words, then the likeliest that the search found."""
+    ranked = sorted(scene.hits, key=lambda hit: hit.chance, reverse=True)
+    near = [hit.item for hit in ranked if not hit.other and hit.dense >= _NEAR and hit.chance >= _LIKELY]
+    items = list({item.id: item for item in (*found, *near)}.values())[:MAX_OPTIONS]
+    return Proposal(items, which=len(items) > 1)
 
 
 # --- a part of it ----------------------------------------------------------------------------------------------------

@@ -229,8 +229,10 @@ def _agrees(wants: Wants, asked: Asked, *, both: bool) -> tuple[str, int]:
     if asked.kind == "Keeping":
         return ("yes" if wants.kind in {"keep", "add", "change"} else "no"), 0
     if asked.kind == "Deletion":
-        fits = all(holds_any(old, wants.gone) and not held(old, wants.stays) for old in asked.olds)
-        return ("yes" if wants.kind == "remove" and fits else "no"), 0
+        fits = [holds_any(old, wants.gone) and not held(old, wants.stays) for old in asked.olds]
+        if wants.kind != "remove" or not any(fits):
+            return "no", 0
+        return "yes", -1 if all(fits) else fits.index(True)
     changes = list(zip(asked.olds, asked.news, strict=False))
     good = next((at for at, (old, new) in enumerate(changes) if _fits(wants, old, new)), None)
     if good is not None:

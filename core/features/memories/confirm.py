@@ -26,6 +26,7 @@ from core.actions.proposal import (
     deleted_text,
     erase_button,
     narrowed_text,
+    propose_deletion,
     propose_replacement,
     proposes,
     undo_button,
@@ -90,10 +91,22 @@ async def _answer(request: Request, verb: str, code: str, chosen: Sequence[int])
         await _on_message(request, proposal, verb, chosen)
     elif verb != YES:
         await request.answer.say(MEMORIES_CONFIRM.left[request.locale], in_history=True)
+    elif isinstance(proposal, Deletion) and proposal.which and not chosen:
+        await _ask_again(request, proposal)
     elif isinstance(proposal, Deletion):
         await delete(request, dict(_of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen)))
     else:
         await _rewrite(request, _of(proposal.rewrites, chosen))
+
+
+async def _ask_again(request: Request, proposal: Deletion) -> None:
+    """Ask again which of those memories is to be deleted: a bare yes does not tell."""
+    items = await _as_shown(request, dict(zip(proposal.memory_ids, proposal.versions, strict=False)))
+    step = Step(MEMORY_DELETE, Outcome.NOTHING, detail=proposes(ChangeKind.DELETED), writes=ChangeKind.DELETED)
+    if items:
+        await propose_deletion(request.turn, step, items, which=True)
+    else:
+        await request.answer.say(MEMORIES_CONFIRM.left[request.locale], in_history=True)
 
 
 async def _ask_which(request: Request) -> None:

@@ -276,7 +276,12 @@ async def _undone(talk: Talk, row: Mapping[str, Any]) -> tuple[list[str], list[s
     await talk.say(row["said"])
     shown = flat("\n".join(talk.seen))
     if talk.shown.choices and "?" in talk.seen[-1]:
-        await talk.say("yes")
+        deletes = [each.label for each in talk.shown.choices if "🗑️" in each.label]
+        gone = [flat(each) for each in row.get("gone", ())]
+        options = [flat(line).partition(". ") for line in talk.seen[-1].splitlines()]
+        meant = [number for number, _, line in options if any(each in line for each in gone)]
+        is_which = bool(deletes) and all(label[-1].isdigit() for label in deletes)
+        await talk.say(meant[0] if is_which and meant else "yes")
     kept = flat("\n".join(await talk.contents()))
     untold, unkept = (
         [each for each in row.get(key, ()) if flat(each) not in text] for key, text in (("told", shown), ("kept", kept))

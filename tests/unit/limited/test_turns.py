@@ -682,6 +682,57 @@ async def test_of_two_that_are_called_so_either_can_be_deleted_alone(person: Tal
 
 
 @pytest.mark.parametrize(
+    ("reply", "left"),
+    [("2", {"Take amoxicillin at 8"}), ("none", {"Take amoxicillin at 8", "Vitamin D pills every morning"})],
+)
+async def test_where_it_is_not_clear_which_is_to_be_deleted_it_is_asked(
+    person: Talk, reply: str, left: set[str]
+) -> None:
+    await told(person, "Take amoxicillin at 8", "Vitamin D pills every morning")
+    await person.say("course of antibiotic pills done, bin that one")
+    assert labels(person) == ["🗑️ 1", "🗑️ 2", "None of them"]
+    options = [line.partition(". ")[2].strip("“”") for line in person.seen[-1].splitlines()[1:]]
+    await person.say("yes")
+    assert labels(person) == ["🗑️ 1", "🗑️ 2", "None of them"], "a yes does not tell which"
+    await person.say(reply)
+    assert set(await person.contents()) == ({options[0]} if reply == "2" else left)
+
+
+async def test_of_what_was_told_twice_the_newer_can_be_deleted_too(person: Talk) -> None:
+    await told(person, "a Tainá marcou luzes quinta as 14h")
+    await person.clock.advance(60)
+    await told(person, "a Tainá vai vir as 16h30")
+    await person.say("tainá desistiu das luzes, pode riscar o horário dela")
+    assert labels(person) == ["🗑️ 1", "🗑️ 2", "Nenhum"]
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "kept"),
+    [
+        (["Telefone da Carol: 98888-1212", "A Carol mora na Rua das Flores"],
+            "apaga tudo da Carol mas guarda o endereço dela", ["A Carol mora na Rua das Flores"]),
+        (["Teléfono de Marta: 612 334 455", "Teléfono de Mario: 699 887 766"],
+            "quita el móvil de Mario pero guarda el de Marta", ["Teléfono de Marta: 612 334 455"]),
+    ],
+)  # fmt: skip
+async def test_what_stays_beside_a_wish_to_delete_is_no_note(
+    person: Talk, known: list[str], said: str, kept: list[str]
+) -> None:
+    await told(person, *known)
+    await person.say(said)
+    await person.say("sim")
+    assert await person.contents() == kept
+
+
+@pytest.mark.parametrize("said", ["don't you dare lose the code of the gate", "no saques nada del portão todavía"])
+async def test_a_wish_that_nothing_be_deleted_is_neither_kept_nor_offered(person: Talk, said: str) -> None:
+    await told(person, GATE)
+    await person.say(said)
+    assert await person.contents() == [GATE]
+    assert labels(person) == []
+
+
+@pytest.mark.parametrize(
     "wish", ["wait, the clerk says I still need that one. Can I have it back?", "re-add it please"]
 )
 async def test_what_was_just_deleted_is_asked_for_in_other_words(person: Talk, wish: str) -> None:
