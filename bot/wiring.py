@@ -79,6 +79,7 @@ from core.tasks import background, first_of
 from core.text.catalogue import sentences
 from core.text.replies import means_undo
 from core.times.grammar import find_time
+from core.times.zones import guess
 from core.types import Locale, Role, UserKey
 from core.workers.port import Worker
 
@@ -500,6 +501,7 @@ def _compile(app: App) -> None:
     sentences(app.settings.locale or Locale.EN)
     means_undo("")
     find_time("", app.clock.now(), Locale.EN)  # in all languages
+    guess("", app.settings.locale or Locale.EN)  # reads the cities of all zones
     tools_of(app.parts.registry)
     for action in app.parts.registry.enabled:
         if action.reads is not None:

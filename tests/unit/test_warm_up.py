@@ -19,10 +19,11 @@ from core.features.reminders import mentions, on_mention, request
 from core.limited import frames
 from core.ports import Clock, MessageHandler
 from core.text import replies
-from core.times import tokens
+from core.times import tokens, zones
 
 CACHES = (
     tokens.table,
+    zones._peopled,
     replies._patterns,
     models._strict_schema,
     request.request_words,
