@@ -17,6 +17,7 @@ from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import enclosed, frames
 from core.limited.change import MAX_CHARS, pointed
+from core.limited.clauses import cut
 from core.limited.cutting import gives_value, sentences, wishes
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
@@ -523,10 +524,8 @@ def _questioning(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePa
 
 def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
-    if stated >= ASK_FROM and chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
-        stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
-    elif chance[Intent.CHAT] < ASK_FROM and gives_value(part.text):
-        stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; says what something is")
+    if because := _why_told(scene, part.text, chance):
+        stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; {because}")
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
     slips = frames.has("slips", part.text)
@@ -549,6 +548,22 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     else:
         part = _telling(replace(part, is_sure=stated >= KEEP_FROM), chance)
     return part
+
+
+def _why_told(scene: Scene, text: str, chance: Mapping[Intent, float]) -> str:
+    """Return why a text is told to be kept though the classifier is not sure of it; "" if nothing says so."""
+    if chance[Intent.KEEP] + chance[Intent.CHANGE] >= ASK_FROM:
+        if chance[Intent.CHAT] < TOLD_FROM and _is_appointment(text, scene):
+            return "names a time"
+        if _is_headed(text):
+            return "is a list with a name"
+    return "says what something is" if chance[Intent.CHAT] < ASK_FROM and gives_value(text) else ""
+
+
+def _is_headed(text: str) -> bool:
+    """Return whether a text is a list below its name: "packing list: passport, socks"."""
+    clauses = cut(text)
+    return bool(clauses.head) and clauses.are_several
 
 
 def _behind_verb(text: str) -> str:

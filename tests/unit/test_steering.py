@@ -166,6 +166,14 @@ async def test_a_moved_hour_stays_in_its_half_of_the_day(to: str, hour: int, ana
     assert following(await only(ana)) == [f"11-26T{hour:02}:00"]
 
 
+async def test_a_reminder_is_moved_by_its_day_where_it_is_the_only_one_there(ana: Talk) -> None:
+    await ana.house.reminding.set(HERE, "pay the rent", Once(THURSDAY))
+    await ana.house.reminding.set(HERE, "call home", Once(THURSDAY + timedelta(days=1)))
+    await ana.say("passa o da sexta pras 19h")
+    hours = {each.text: each.due.astimezone(ZONE).hour for each in await ana.house.reminders.of([ANA]) if each.due}
+    assert hours == {"pay the rent": 20, "call home": 19}
+
+
 async def test_what_else_the_message_says_is_answered_too(ana: Talk) -> None:
     await trash(ana)
     said = await shown(ana, "skip the trash tomorrow. remember that the locker is 57, and what do I have tomorrow?")

@@ -39,7 +39,7 @@ from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, POLITE, WORD, folded_words, same, word_tables
 from core.times import rules
 from core.times.grammar import find_amount, find_time
-from core.times.reading import Found, FoundTime, Once, Recurrence, Unclear
+from core.times.reading import Found, FoundTime, Once, Recurrence, Time, Unclear
 from core.times.said import asked
 from core.types import Locale
 
@@ -161,11 +161,29 @@ async def _moved(turn: Turn, reminders: Reminders, words: _SteeringWords, messag
     found = find_time(rest, now, words.locale)
     if found is None:
         return None
-    named = await _one(turn, reminders, words, found.without(rest))
+    said = found.without(rest)
+    named = await (
+        _one(turn, reminders, words, said) if _telling(words, said) else _of_day(turn, reminders, found.time)
+    )
     if named is None:
         return None
     wish = Wish(named.text, kind=named.kind, reminder_id=named.id)
     return await settle_time(turn, reminders, wish, found.time)
+
+
+async def _of_day(turn: Turn, reminders: Reminders, at: Time) -> Reminder | None:
+    """Return the one reminder of the day that is given another hour: "friday's to 7pm"; None if there is not one."""
+    if not isinstance(at, Once) or not (at.has_day and at.has_hour):
+        return None
+    (now, _), due = local_now(turn), list[Reminder]()
+    for each in await reminders.of(place_of(turn)):
+        if each.kind is Kind.REMINDER and each.due is not None and _is_same_day(each.due, at.at, now):
+            due.append(each)
+    return due[0] if len(due) == 1 else None
+
+
+def _is_same_day(one: datetime, other: datetime, now: datetime) -> bool:
+    return one.astimezone(now.tzinfo).date() == other.astimezone(now.tzinfo).date()
 
 
 async def _at_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
