@@ -61,7 +61,7 @@ def asked(text: str, now: datetime, locale: Locale, *, ahead: bool = False) -> A
     cues, said = table(words.tag).cues, flat(words.text)
     is_past = not ahead and bool(cues["told"].search(said) or cues["past"].search(said))
     stretch = Stretches(words, now.replace(tzinfo=None), back=is_past).first()
-    if stretch is None:
+    if stretch is None or stretch.end <= stretch.begin:  # "10 at 3 april" is no time
         return None
     told = cues["told"].search(said) if cues["asks"].search(said) else None
     topic = cues["about"].search(said, told.end()) if told else None

@@ -87,7 +87,7 @@ def test_what_is_typed_in_incognito_is_in_no_file_not_even_in_the_terminals_hist
     terminal.wait(lambda: terminal.rows[-1:] == ["›"])
     for typed, told in (
         ("modo anônimo", "🕶"),
-        ("oi zqsegredo", "Entendi"),
+        ("oi zqsegredo", "Oi!"),
         ("/memory on", "Saímos"),
         ("/remember zqdepois", "Guardei"),
     ):

@@ -26,6 +26,7 @@ texts = st.lists(st.sampled_from([*WORDS, *SAID]), max_size=10).map(" ".join) | 
 @example("I am away for the next 9999 years", datetime(2026, 11, 22, tzinfo=UTC), "UTC", Locale.EN)
 @example("o que eu te disse nos últimos 9999 anos?", datetime(2026, 11, 22, tzinfo=UTC), "UTC", Locale.PT)
 @example("until 31 December 2199 I am away", datetime(2026, 11, 22, tzinfo=UTC), "UTC", Locale.EN)
+@example("10 at 3 april", datetime(2020, 1, 1, tzinfo=UTC), "America/Sao_Paulo", Locale.PT)
 def test_times_are_in_order_and_ends_ahead(text: str, moment: datetime, zone: str, locale: Locale) -> None:
     now = moment.astimezone(ZoneInfo(zone))
     if (found := asked(text, now, locale)) is not None:
